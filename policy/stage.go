@@ -1,0 +1,192 @@
+// Package policy holds what a caller wraps around a dependency: retry,
+// timeout, breaker, limit, rate, hedge and fallback. Each has a file of its
+// own, with its configuration, its exact meaning and its code.
+//
+// A [Stage] starts calls; stages wrap one another, outermost first, around
+// what calls the dependency. All of it runs on one [clock.Loop]: no stage has
+// a lock, and none may be used from another goroutine. Calls in progress are
+// pooled, so that a warm stack allocates nothing.
+package policy
+
+import (
+	"time"
+
+	"brunt/chance"
+	"brunt/check"
+	"brunt/clock"
+	"brunt/record"
+)
+
+// Request is what the stages know of the request that a call belongs to.
+type Request struct {
+	Index    int64
+	Refusals int32 // counted up by each stage that refuses
+	Over     bool  // set by the runner before it reports the end or cancels the stack
+	Owner    any   // the runner's own state
+}
+
+// Call is one call on its way inwards. It is passed by value: what a stage
+// changes is seen by the stages inside of it alone.
+type Call struct {
+	Request *Request
+	Why     record.Why
+	// Path tells the calls of one request apart that the same stage starts
+	// over and over; draws depend on it. The first call of each stage keeps it.
+	Path uint64
+	// lenient is a breaker that lets this call pass where it would refuse it, or
+	// whatever its state when the call is through; it learns nothing then.
+	lenient *breaker
+	through bool
+	// hedge is the innermost hedged call that this one is an attempt of.
+	hedge *hedgeRun
+}
+
+// unwanted reports whether the call is about to be cancelled, because its
+// request or a hedge around it is over. It must not be given a permit any more.
+func (c *Call) unwanted() bool {
+	for h := c.hedge; h != nil; h = h.call.hedge {
+		if h.over {
+			return true
+		}
+	}
+	return c.Request.Over
+}
+
+// again returns the call for a stage's n-th further try (n > 0).
+func (c Call) again(why record.Why, n int) Call {
+	c.Why = why
+	c.Path = c.Path*0x9e3779b97f4a7c15 + uint64(n)
+	return c
+}
+
+// Outcome is how a call ended, or that it has not: the zero Outcome is open.
+type Outcome struct {
+	ended      bool
+	Cause      record.Cause  // None when the call completed
+	Dependency int32         // which dependency completed it
+	FirstToken time.Duration // instant of the first token; record.Never but for streams
+}
+
+// Completed returns the outcome of a call that a dependency answered.
+// firstToken is [record.Never] but for streams.
+func Completed(dependency int32, firstToken time.Duration) Outcome {
+	return Outcome{ended: true, Dependency: dependency, FirstToken: firstToken}
+}
+
+// Ended returns the outcome of a call that did not complete.
+func Ended(c record.Cause) Outcome {
+	return Outcome{ended: true, Cause: c, Dependency: -1, FirstToken: record.Never}
+}
+
+// Open reports whether the call has not ended.
+func (o Outcome) Open() bool { return !o.ended }
+
+// Success reports whether the call completed.
+func (o Outcome) Success() bool { return o.ended && o.Cause == record.None }
+
+// Failed reports whether the call ended in a failure or a timeout: something
+// that speaks against the dependency.
+func (o Outcome) Failed() bool { return o.ended && o.Cause != record.None && !o.Refused() }
+
+// Refused reports whether a stage inside refused the call: it says nothing
+// about the dependency.
+func (o Outcome) Refused() bool {
+	return o.Cause == record.Circuit || o.Cause == record.Limiter || o.Cause == record.Rate
+}
+
+// Stage starts calls.
+//
+// When a call ends at once, Start returns its outcome, and the receiver hears
+// nothing. Otherwise Start returns the open outcome and the running call, and
+// the receiver hears of its end exactly once, later, unless the call is
+// cancelled first.
+type Stage interface {
+	Start(call Call, to Receiver) (Running, Outcome)
+}
+
+// Receiver is told how a call ended.
+type Receiver interface{ Ended(Outcome) }
+
+// Running is a call in progress. Cancel gives it up: its receiver hears
+// nothing any more. It must not be called after the end.
+type Running interface{ Cancel() }
+
+// Env is what stages are built with.
+type Env struct {
+	Loop   *clock.Loop
+	Chance chance.Source
+	// Observe is told of changes of state; nil when nobody listens.
+	Observe func(record.Event)
+
+	retries uint64 // retry stages built so far: their draws differ
+}
+
+func (e *Env) observe(stage, what, state string, value int64) {
+	if e.Observe != nil {
+		e.Observe(record.Event{At: e.Loop.Now(), Stage: stage, What: what, State: state, Value: value})
+	}
+}
+
+func refuse(call Call, c record.Cause) Outcome {
+	call.Request.Refusals++
+	return Ended(c)
+}
+
+// Config is the configuration of one stage.
+type Config interface {
+	// Check reports what is wrong with the settings.
+	Check(check.Problems)
+	// Wrap builds the stage around the one inside. name is its path in the
+	// composition, for events.
+	Wrap(inner Stage, name string, env *Env) Stage
+	// Bound turns the worst case of the stages inside into that of this one.
+	Bound(inner Bound) Bound
+}
+
+// Unbounded is the longest time of a call that has no limit of its own.
+const Unbounded time.Duration = 1<<63 - 1
+
+// Bound is the worst case of a stack, if the dependency does its worst.
+type Bound struct {
+	Attempts int64         // most calls of a dependency for one request
+	Longest  time.Duration // longest time to an outcome, or Unbounded
+}
+
+// plus adds durations that may be Unbounded.
+func plus(a, b time.Duration) time.Duration {
+	if a == Unbounded || b == Unbounded || a > Unbounded-b {
+		return Unbounded
+	}
+	return a + b
+}
+
+// times multiplies a duration that may be Unbounded; n is above 0.
+func times(d time.Duration, n int64) time.Duration {
+	if d == Unbounded || d > 0 && n > int64(Unbounded/d) {
+		return Unbounded
+	}
+	return d * time.Duration(n)
+}
+
+// timesCount multiplies counts that stay below a bound that no check accepts.
+func timesCount(a, b int64) int64 {
+	const most = 1 << 40
+	if a > most/max(b, 1) {
+		return most
+	}
+	return a * b
+}
+
+// pool keeps values of one kind for use again.
+type pool[T any] struct{ free []*T }
+
+func (p *pool[T]) get() *T {
+	if n := len(p.free); n > 0 {
+		v := p.free[n-1]
+		p.free = p.free[:n-1]
+		return v
+	}
+	return new(T)
+}
+
+func (p *pool[T]) put(v *T) { p.free = append(p.free, v) }
