@@ -1,0 +1,234 @@
+// Package dependency simulates what a caller depends on: how long an answer
+// takes, and when it does not come.
+//
+// A [Behaviour] is the configuration, a [Model] the running dependency. It
+// lives on one [clock.Loop]. It has no capacity: an attempt never waits for
+// another one.
+package dependency
+
+import (
+	"time"
+
+	"brunt/check"
+)
+
+// Behaviour says how a dependency answers. A phase that names a setting
+// replaces it as a whole from its start on; an attempt keeps the behaviour of
+// the phase in which it started.
+//
+// An attempt is judged in this order: refuse, hang, fail_after, fail (first,
+// then ratio), else it succeeds after the latency.
+type Behaviour struct {
+	// How long an answer takes: a duration, a distribution, or first and later by the attempt's number within its request.
+	Latency *ByAttempt `yaml:"latency"`
+	// Which attempts fail.
+	Fail *Fail `yaml:"fail"`
+	// Every attempt fails, this long after its start.
+	FailAfter *time.Duration `yaml:"fail_after"`
+	// No attempt is ever answered.
+	Hang *bool `yaml:"hang"`
+	// Every attempt fails at once.
+	Refuse *bool `yaml:"refuse"`
+	// How long a cancelled attempt lives on before the dependency is rid of it.
+	CancelCleanup *time.Duration `yaml:"cancel_cleanup"`
+	// What an attempt costs, in any unit.
+	Cost *float64 `yaml:"cost"`
+	// For streams: how long the first token takes. Then token_gap and tokens make up the rest; latency is not used.
+	FirstToken *Latency `yaml:"first_token"`
+	// For streams: the time between two tokens, drawn for each gap.
+	TokenGap *Latency `yaml:"token_gap"`
+	// For streams: how many tokens an answer has.
+	Tokens *int `yaml:"tokens"`
+}
+
+// Fail says which attempts fail.
+type Fail struct {
+	// This share of the attempts fails, drawn for each.
+	Ratio float64 `yaml:"ratio"`
+	// The first so many attempts of each request fail.
+	First int `yaml:"first"`
+	// How long after its start an attempt fails. Without it, when its answer would have come.
+	After *time.Duration `yaml:"after"`
+}
+
+// ByAttempt is a latency that may differ between the first attempt of a
+// request and later ones.
+type ByAttempt struct {
+	// The latency of the first attempt of each request.
+	First *Latency `yaml:"first"`
+	// The latency of every further attempt.
+	Later *Latency `yaml:"later"`
+	Latency
+}
+
+// Every returns the latency that is the same for every attempt.
+func Every(l *Latency) *ByAttempt { return &ByAttempt{Latency: *l} }
+
+// Check reports what is wrong with the settings.
+func (b *ByAttempt) Check(p check.Problems) {
+	if b.First == nil && b.Later == nil {
+		b.Latency.Check(p)
+		return
+	}
+	if b.Latency != (Latency{}) {
+		p.Add("", nil, "has first or later beside a distribution: expected one or the other")
+	}
+	b.First.checkPart(p.In("first"))
+	b.Later.checkPart(p.In("later"))
+}
+
+func (l *Latency) checkPart(p check.Problems) {
+	if l == nil {
+		p.Add("", nil, "missing: first and later go together")
+		return
+	}
+	l.Check(p)
+}
+
+// of returns the latency of a request's nth attempt (from 0).
+func (b *ByAttempt) of(nth int32) *Latency {
+	switch {
+	case b.First == nil:
+		return &b.Latency
+	case nth == 0:
+		return b.First
+	}
+	return b.Later
+}
+
+// Over returns base with the settings of b in place of its own.
+func (b Behaviour) Over(base Behaviour) Behaviour {
+	replace(&base.Latency, b.Latency)
+	replace(&base.Fail, b.Fail)
+	replace(&base.FailAfter, b.FailAfter)
+	replace(&base.Hang, b.Hang)
+	replace(&base.Refuse, b.Refuse)
+	replace(&base.CancelCleanup, b.CancelCleanup)
+	replace(&base.Cost, b.Cost)
+	replace(&base.FirstToken, b.FirstToken)
+	replace(&base.TokenGap, b.TokenGap)
+	replace(&base.Tokens, b.Tokens)
+	return base
+}
+
+func replace[T any](old **T, with *T) {
+	if with != nil {
+		*old = with
+	}
+}
+
+// Check reports what is wrong with the settings of an override, which may
+// leave out any of them.
+func (b *Behaviour) Check(p check.Problems) {
+	if b.Latency != nil {
+		b.Latency.Check(p.In("latency"))
+	}
+	if b.Fail != nil {
+		check.Between(p, "fail.ratio", b.Fail.Ratio, 0, 1)
+		check.Between(p, "fail.first", b.Fail.First, 0, 1e6)
+		if b.Fail.After != nil {
+			p.NotNegative("fail.after", *b.Fail.After)
+		}
+	}
+	if b.FailAfter != nil {
+		p.NotNegative("fail_after", *b.FailAfter)
+	}
+	if b.CancelCleanup != nil {
+		p.NotNegative("cancel_cleanup", *b.CancelCleanup)
+	}
+	if b.Cost != nil {
+		check.Between(p, "cost", *b.Cost, 0, 1e6)
+	}
+	if b.FirstToken != nil {
+		b.FirstToken.Check(p.In("first_token"))
+	}
+	if b.TokenGap != nil {
+		b.TokenGap.Check(p.In("token_gap"))
+	}
+	if b.Tokens != nil {
+		check.Between(p, "tokens", *b.Tokens, 1, 1e5)
+	}
+}
+
+// CheckWhole reports what is wrong with a behaviour that must be complete.
+func (b *Behaviour) CheckWhole(p check.Problems) {
+	b.Check(p)
+	stream := b.FirstToken != nil
+	switch {
+	case b.Latency == nil && !stream && !b.decided():
+		p.Add("latency", nil, "missing: expected how long an answer takes, such as 5ms")
+	case b.Latency != nil && stream:
+		p.Add("latency", "given", "first_token is given too: expected latency, or first_token with token_gap and tokens")
+	case !stream && (b.TokenGap != nil || b.Tokens != nil):
+		p.Add("first_token", nil, "missing: token_gap and tokens describe a stream, which begins with first_token")
+	case stream && b.Tokens != nil && *b.Tokens > 1 && b.TokenGap == nil:
+		p.Add("token_gap", nil, "missing: expected the time between two of the %d tokens", *b.Tokens)
+	}
+}
+
+// NeverSucceeds reports whether no attempt can succeed.
+func (b *Behaviour) NeverSucceeds() bool {
+	return b.decided() || b.Fail != nil && b.Fail.Ratio >= 1
+}
+
+// decided reports whether every attempt ends the same way, whatever the
+// latency.
+func (b *Behaviour) decided() bool { return is(b.Refuse) || is(b.Hang) || b.FailAfter != nil }
+
+func is(b *bool) bool { return b != nil && *b }
+
+// Worst is the longest time of an answer, and whether there is such a bound.
+func (b *Behaviour) Worst() (longest time.Duration, bounded bool) {
+	switch {
+	case is(b.Refuse):
+		return 0, true
+	case is(b.Hang):
+		return 0, false
+	case b.FailAfter != nil:
+		return *b.FailAfter, true
+	}
+	add := func(l *Latency, times int) {
+		d, ok := l.longest()
+		for range times {
+			longest = min(longest+d, check.Longest) // as the model does
+		}
+		bounded = bounded && ok
+	}
+	bounded = true
+	switch {
+	case b.FirstToken != nil:
+		add(b.FirstToken, 1)
+		if b.TokenGap != nil && b.Tokens != nil {
+			add(b.TokenGap, *b.Tokens-1)
+		}
+	case b.Latency == nil:
+		return 0, false
+	case b.Latency.First != nil:
+		first, okFirst := b.Latency.First.longest()
+		later, okLater := b.Latency.Later.longest()
+		longest, bounded = max(first, later), okFirst && okLater
+	default:
+		add(&b.Latency.Latency, 1)
+	}
+	if b.Fail != nil && b.Fail.After != nil {
+		longest = max(longest, *b.Fail.After)
+	}
+	return longest, bounded
+}
+
+// Random reports whether the behaviour takes chance.
+func (b *Behaviour) Random() bool {
+	if b.Fail != nil && b.Fail.Ratio > 0 && b.Fail.Ratio < 1 {
+		return true
+	}
+	if b.Latency != nil {
+		if b.Latency.First != nil {
+			if b.Latency.First.random() || b.Latency.Later.random() {
+				return true
+			}
+		} else if b.Latency.random() {
+			return true
+		}
+	}
+	return b.FirstToken.random() || b.TokenGap.random()
+}

@@ -1,0 +1,119 @@
+package dependency
+
+import (
+	"time"
+
+	"brunt/chance"
+	"brunt/check"
+	"brunt/record"
+)
+
+// Model is a running dependency. Its behaviour changes with [Model.Become].
+type Model struct {
+	id     uint64 // of its name: a draw depends on which dependency it is for
+	chance chance.Source
+
+	behaviour      Behaviour
+	first, later   sampler
+	firstToken     sampler
+	gap            sampler
+	tokens         int
+	cleanup        time.Duration
+	cost           float64
+	failFirst      int32
+	failRatio      float64
+	failAfter      time.Duration
+	failsWithDrawn bool
+}
+
+// New returns a dependency that behaves in the given way.
+func New(name string, b Behaviour, source chance.Source) *Model {
+	m := &Model{id: chance.Name(name), chance: source}
+	m.Become(b)
+	return m
+}
+
+// Become changes the behaviour of attempts that start from now on. The
+// behaviour must have passed its Check.
+func (m *Model) Become(b Behaviour) {
+	*m = Model{id: m.id, chance: m.chance, behaviour: b, tokens: 1, failsWithDrawn: true}
+	if b.Latency != nil {
+		m.first = b.Latency.of(0).sampler()
+		m.later = b.Latency.of(1).sampler()
+	}
+	if b.FirstToken != nil {
+		m.firstToken = b.FirstToken.sampler()
+	}
+	if b.TokenGap != nil {
+		m.gap = b.TokenGap.sampler()
+	}
+	if b.Tokens != nil {
+		m.tokens = *b.Tokens
+	}
+	if b.CancelCleanup != nil {
+		m.cleanup = *b.CancelCleanup
+	}
+	if b.Cost != nil {
+		m.cost = *b.Cost
+	}
+	if f := b.Fail; f != nil {
+		m.failFirst, m.failRatio = int32(f.First), f.Ratio
+		if f.After != nil {
+			m.failAfter, m.failsWithDrawn = *f.After, false
+		}
+	}
+}
+
+// Answer is what an attempt will get, unless it is cancelled first.
+type Answer struct {
+	Hangs      bool          // it never ends by itself
+	Fails      bool          // it ends in a failure
+	After      time.Duration // when it ends, from its start
+	FirstToken time.Duration // from its start; record.Never but for streams
+	Cleanup    time.Duration // how long it lives on when it is cancelled
+	Cost       float64
+}
+
+// Answer decides on a request's nth attempt (from 0) at this dependency.
+func (m *Model) Answer(request int64, nth int32) Answer {
+	a := Answer{FirstToken: record.Never, Cleanup: m.cleanup, Cost: m.cost}
+	switch b := &m.behaviour; {
+	case is(b.Refuse):
+		a.Fails = true
+		return a
+	case is(b.Hang):
+		a.Hangs = true
+		return a
+	case b.FailAfter != nil:
+		a.Fails, a.After = true, *b.FailAfter
+		return a
+	}
+	a.Fails = nth < m.failFirst ||
+		m.failRatio > 0 && m.chance.Draw(chance.Fail, request, m.id, uint64(nth)).Float() < m.failRatio
+	if a.Fails && !m.failsWithDrawn {
+		a.After = m.failAfter
+		return a
+	}
+	if m.firstToken != nil {
+		m.stream(&a, m.chance.Draw(chance.Token, request, m.id, uint64(nth)))
+	} else {
+		sample := m.later
+		if nth == 0 {
+			sample = m.first
+		}
+		a.After = sample(m.chance.Draw(chance.Latency, request, m.id, uint64(nth)))
+	}
+	return a
+}
+
+func (m *Model) stream(a *Answer, draw chance.Draw) {
+	a.FirstToken = m.firstToken(draw)
+	a.After = a.FirstToken
+	for range m.tokens - 1 {
+		draw = draw.Next()
+		a.After = min(a.After+m.gap(draw), check.Longest) // sums of absurd gaps must not overflow
+	}
+	if a.Fails {
+		a.FirstToken = record.Never // no token of an answer that failed counts
+	}
+}
