@@ -1,0 +1,280 @@
+package study
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"brunt/check"
+	"brunt/dependency"
+)
+
+// What a study may hold at most.
+const (
+	mostListed   = 1000        // compositions, dependencies, phases, expectations
+	mostAttempts = 10_000      // of one request, in the worst case
+	mostRequests = 100_000_000 // of one composition
+)
+
+// wholeRun is what results call all phases together.
+const wholeRun = "whole"
+
+// check reports what is wrong with a study, setting by setting. judge knows
+// the names of measures; nil takes any.
+func (s *Study) check(p check.Problems, judge func(string, bool, []string) error) {
+	named(p, "study", s.Name, "the name of the study")
+	check.OneOf(p, "clock", s.Clock, Virtual, Real)
+	s.Load.Check(p.In("load"))
+	p.NotNegative("warmup", s.Warmup)
+	p.Positive("horizon", s.Horizon)
+	if s.Horizon > 0 && s.Load.DispatchNoise >= s.Horizon {
+		p.Add("load.dispatch_noise", s.Load.DispatchNoise, "expected less than the horizon of %v", s.Horizon)
+	}
+	s.checkDependencies(p)
+	s.checkPhases(p)
+	s.checkCompositions(p)
+	s.checkRecovery(p.In("recovery"))
+	p.Positive("herd.bucket", s.Herd.Bucket)
+	check.Between(p, "ties.runs", s.Ties.Runs, 0, 1000)
+	if s.Ties.Runs > 0 {
+		p.Positive("ties.noise", s.Ties.Noise)
+		if s.Horizon > 0 && s.Ties.Noise >= s.Horizon {
+			p.Add("ties.noise", s.Ties.Noise, "expected less than the horizon of %v", s.Horizon)
+		}
+	}
+	for i, t := range s.Tables {
+		check.OneOf(p.In("tables"), strconv.Itoa(i), t, Outcomes, Amplification, RecoveryTable, HerdTable, Providers)
+		if slices.Contains(s.Tables[:i], t) {
+			p.In("tables").Doubt(strconv.Itoa(i), t, "is shown already")
+		}
+	}
+	s.checkExpectations(p, judge)
+}
+
+// named reports what is no good as a name. Names become parts of paths, of
+// files and of column heads.
+func named(p check.Problems, path, name, what string) bool {
+	switch {
+	case name == "":
+		p.Add(path, nil, "missing: expected %s", what)
+	case !isName(name):
+		p.Add(path, strconv.Quote(clip(name)), "expected %s", nameRule)
+	default:
+		return true
+	}
+	return false
+}
+
+var nameRule = fmt.Sprintf("at most %d letters, digits, dashes, dots and underscores, first a letter or a digit", longestName)
+
+func isName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && (c == '-' || c == '.' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return s != "" && len(s) <= longestName
+}
+
+// counted reports a list that is empty or absurdly long.
+func counted(p check.Problems, path string, n int, what string) {
+	switch {
+	case n == 0:
+		p.Add(path, nil, "missing: expected at least one %s", what)
+	case n > mostListed:
+		p.Add(path, n, "expected at most %d", mostListed)
+	}
+}
+
+func (s *Study) checkDependencies(p check.Problems) {
+	counted(p, "dependencies", s.Dependencies.Len(), "dependency")
+	in := p.In("dependencies")
+	for name, b := range s.Dependencies.All() {
+		b.Check(in.In(name))
+	}
+}
+
+func (s *Study) checkPhases(p check.Problems) {
+	counted(p, "phases", len(s.Phases), "phase")
+	if len(s.Phases) > mostListed {
+		return
+	}
+	var total time.Duration
+	names := map[string]int{}
+	for i, phase := range s.Phases {
+		in := p.In("phases", strconv.Itoa(i))
+		if named(in, "name", phase.Name, "the name of the phase") {
+			if first, twice := names[phase.Name]; twice {
+				in.Add("name", phase.Name, "is the name of phase %d already: expected a name of its own", first+1)
+			}
+			names[phase.Name] = i
+		}
+		if phase.Name == wholeRun {
+			in.Add("name", phase.Name, "is what results call all phases together: expected another name")
+		}
+		in.Positive("for", phase.For)
+		if total += min(max(phase.For, 0), check.Longest); total > check.Longest {
+			in.Add("for", phase.For, "makes the study longer than ten years")
+			total = 0
+		}
+		if !phase.Load.Rate.IsZero() && !s.Load.Rated() {
+			in.Add("load.rate", phase.Load.Rate, "has no meaning with arrivals: %s", s.Load.Arrivals)
+		}
+		for name, b := range phase.Dependencies.All() {
+			if _, known := s.Dependencies.Get(name); !known {
+				in.In("dependencies").Add(name, fmt.Sprintf("unknown dependency %q", name), "%s", suggest(name, s.Dependencies.Names()))
+			}
+			b.Check(in.In("dependencies", name))
+		}
+	}
+}
+
+func (s *Study) checkCompositions(p check.Problems) {
+	counted(p, "compositions", s.Compositions.Len(), "composition")
+	in := p.In("compositions")
+	for name, stack := range s.Compositions.All() {
+		s.checkStack(stack, in.In(name), 0)
+	}
+}
+
+func (s *Study) phaseNames() []string {
+	names := make([]string, len(s.Phases))
+	for i, p := range s.Phases {
+		names[i] = p.Name
+	}
+	return names
+}
+
+func (s *Study) checkRecovery(p check.Problems) {
+	p.NotNegative("clean_window", s.Recovery.CleanWindow)
+	names := s.phaseNames()
+	i := len(names) - 1
+	if s.Recovery.Phase != "" {
+		i = slices.Index(names, s.Recovery.Phase)
+		if i < 0 {
+			p.Add("phase", fmt.Sprintf("unknown phase %q", s.Recovery.Phase), "%s", suggest(s.Recovery.Phase, names))
+		}
+	}
+	if i >= 0 && s.Phases[i].For > 0 && s.Recovery.CleanWindow > s.Phases[i].For {
+		p.Doubt("clean_window", s.Recovery.CleanWindow, "longer than phase %s (%v): recovery cannot be observed", names[i], s.Phases[i].For)
+	}
+}
+
+func (s *Study) checkExpectations(p check.Problems, judge func(string, bool, []string) error) {
+	if len(s.Expect) > mostListed {
+		p.Add("expect", len(s.Expect), "expected at most %d", mostListed)
+		return
+	}
+	phases := s.phaseNames()
+	for i, e := range s.Expect {
+		in := p.In("expect", strconv.Itoa(i))
+		if _, known := s.Compositions.Get(e.Composition); !known && e.Composition != "" {
+			in.Add("composition", fmt.Sprintf("unknown composition %q", e.Composition), "%s", suggest(e.Composition, s.Compositions.Names()))
+		}
+		if e.Phase != "" && !slices.Contains(phases, e.Phase) {
+			in.Add("phase", fmt.Sprintf("unknown phase %q", e.Phase), "%s", suggest(e.Phase, phases))
+		}
+		if e.Measure == "" {
+			in.Add("measure", nil, "missing: expected which number it is about, such as attempts/offered")
+		} else if judge != nil {
+			if err := judge(e.Measure, e.Phase != "", s.Dependencies.Names()); err != nil {
+				in.Add("measure", strconv.Quote(clip(e.Measure)), "%v", err)
+			}
+		}
+		if e.AtMost == nil && e.AtLeast == nil && e.Equals == nil {
+			in.Add("", nil, "expects nothing: add at_most, at_least or equals")
+		}
+	}
+}
+
+// checkWhole reports what is wrong between settings that are right by
+// themselves: behaviours, the worst case of the stacks, and the load.
+func (s *Study) checkWhole(p check.Problems) {
+	s.checkBehaviours(p)
+	if n := s.Schedule().Expected(); n > mostRequests {
+		path, value := s.heaviest()
+		p.Add(path, value, "makes %s requests in %v: expected at most %s", grouped(n), s.Length(), grouped(mostRequests))
+	}
+	if len(p.All()) > 0 {
+		return // a bound needs whole behaviours
+	}
+	for name, stack := range s.Compositions.All() {
+		if n := s.Worst(name).Attempts; n > mostAttempts {
+			p.In("compositions").Add(name, nil, "makes up to %s attempts per request: expected at most %s", grouped(n), grouped(mostAttempts))
+		}
+		s.doubtStack(p.In("compositions", name), stack, surroundings{within: s.Horizon, what: "the horizon"})
+	}
+	s.doubtUse(p)
+}
+
+// checkBehaviours reports what each dependency lacks in each phase: where the
+// phase changes it, else where it is described.
+func (s *Study) checkBehaviours(p check.Problems) {
+	for name, base := range s.Dependencies.All() {
+		changed := 0
+		for i, phase := range s.Phases {
+			override, ok := phase.Dependencies.Get(name)
+			if !ok {
+				continue
+			}
+			changed++
+			merged := override.Over(base)
+			merged.CheckWhole(p.In("phases", strconv.Itoa(i), "dependencies", name))
+		}
+		if changed < len(s.Phases) {
+			base.CheckWhole(p.In("dependencies", name))
+		}
+	}
+}
+
+// heaviest names the setting that makes most requests.
+func (s *Study) heaviest() (path string, value any) {
+	if !s.Load.Rated() {
+		return "load." + string(s.Load.Arrivals), nil
+	}
+	at, most := 0, int64(-1)
+	for i, phase := range s.Phases {
+		if n := s.Rate(i).Count(phase.For); n > most {
+			at, most = i, n
+		}
+	}
+	if r := s.Phases[at].Load.Rate; !r.IsZero() {
+		return fmt.Sprintf("phases.%d.load.rate", at), r
+	}
+	return "load.rate", s.Load.Rate
+}
+
+// grouped writes a count with commas.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// worst is the longest that a dependency can take in any phase.
+func (s *Study) worst(name string) (longest time.Duration, bounded bool) {
+	base, _ := s.Dependencies.Get(name)
+	bounded = true
+	add := func(b dependency.Behaviour) {
+		d, ok := b.Worst()
+		longest, bounded = max(longest, d), bounded && ok
+	}
+	changed := 0
+	for _, phase := range s.Phases {
+		if override, ok := phase.Dependencies.Get(name); ok {
+			changed++
+			add(override.Over(base))
+		}
+	}
+	if changed < len(s.Phases) {
+		add(base)
+	}
+	return longest, bounded
+}

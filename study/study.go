@@ -1,0 +1,274 @@
+package study
+
+import (
+	"cmp"
+	"time"
+
+	"brunt/chance"
+	"brunt/clock"
+	"brunt/dependency"
+	"brunt/load"
+	"brunt/policy"
+)
+
+// Study is one study file.
+type Study struct {
+	// The name of the study: letters, digits, dashes, dots and underscores.
+	Name string `yaml:"study"`
+	// The question that the study answers, in a sentence.
+	Question string `yaml:"question"`
+	// Which clock it runs on: virtual or real.
+	Clock Clock `yaml:"clock"`
+	// The seed of every draw.
+	Seed int64 `yaml:"seed"`
+	// When requests arrive.
+	Load load.Load `yaml:"load"`
+	// On the real clock: how long load is sent through a stack of its own before each composition, and thrown away.
+	Warmup time.Duration `yaml:"warmup"`
+	// How long after its intended instant a request without an outcome is censored.
+	Horizon time.Duration `yaml:"horizon"`
+	// The simulated dependencies, by name.
+	Dependencies Ordered[dependency.Behaviour] `yaml:"dependencies"`
+	// The phases, one after the other.
+	Phases []Phase `yaml:"phases"`
+	// The stacks to compare, by name, each outermost stage first.
+	Compositions Ordered[Stack] `yaml:"compositions"`
+	// How recovery is judged.
+	Recovery Recovery `yaml:"recovery"`
+	// How attempts are counted into buckets to show a herd.
+	Herd Herd `yaml:"herd"`
+	// How artefacts of ties are looked for, on the virtual clock.
+	Ties Ties `yaml:"ties"`
+	// Which tables the report shows: outcomes, amplification, recovery, herd, providers.
+	Tables []Table `yaml:"tables"`
+	// What the study is expected to show.
+	Expect []Expectation `yaml:"expect"`
+	// Remarks for the reader of the report.
+	Notes []string `yaml:"notes"`
+
+	origin *origin // what the reader keeps about a study that it has read
+}
+
+// Clock names a clock.
+type Clock string
+
+// The clocks.
+const (
+	Virtual Clock = "virtual"
+	Real    Clock = "real"
+)
+
+// Phase is a stretch of time in which things stay as they are.
+type Phase struct {
+	// The name of the phase.
+	Name string `yaml:"name"`
+	// How long it lasts.
+	For time.Duration `yaml:"for"`
+	// What changes about the load.
+	Load load.Override `yaml:"load"`
+	// What changes about dependencies, by name; everything else is as the study says.
+	Dependencies Ordered[dependency.Behaviour] `yaml:"dependencies"`
+}
+
+// Stack is a list of stages, outermost first. It ends in call or fallback, or
+// in neither: then it calls the study's only dependency.
+type Stack []Stage
+
+// Stage is one stage of a stack; exactly one field is set.
+type Stage struct {
+	// Repeats a call that did not complete.
+	Retry *policy.Retry `yaml:"retry"`
+	// Gives a call up after a while.
+	Timeout *policy.Timeout `yaml:"timeout"`
+	// Refuses calls for a while after the dependency has failed.
+	Breaker *policy.Breaker `yaml:"breaker"`
+	// Lets so many calls in at once.
+	Limit *policy.Limit `yaml:"limit"`
+	// Lets so many calls start in so much time.
+	Rate *policy.Rate `yaml:"rate"`
+	// Starts further attempts while the first is slow to answer.
+	Hedge *policy.Hedge `yaml:"hedge"`
+	// Tries one branch after the other. Ends the stack.
+	Fallback *Fallback `yaml:"fallback"`
+	// Calls a dependency, by name. Ends the stack.
+	Call string `yaml:"call"`
+}
+
+// Fallback tries one branch after the other.
+type Fallback struct {
+	// What happens to a branch whose outermost breaker would refuse: in_order, last or skip.
+	Open policy.Opening `yaml:"open"`
+	// The branches: stacks that end in a call.
+	To []Stack `yaml:"to"`
+}
+
+// Recovery says how recovery is judged.
+type Recovery struct {
+	// The phase in which recovery is looked for. Without it, the one named recovery, else the last.
+	Phase string `yaml:"phase"`
+	// The length of a window in which every request must complete.
+	CleanWindow time.Duration `yaml:"clean_window"`
+}
+
+// Herd says how attempts are counted into buckets.
+type Herd struct {
+	// The length of a bucket.
+	Bucket time.Duration `yaml:"bucket"`
+}
+
+// Ties says how artefacts of ties are looked for: the virtual run is repeated
+// with dispatch noise, and a number that changes much is named.
+type Ties struct {
+	// How many noisy runs there are. 0 looks for none.
+	Runs int `yaml:"runs"`
+	// The dispatch noise of those runs.
+	Noise time.Duration `yaml:"noise"`
+}
+
+// Table names a table of the report.
+type Table string
+
+// The tables.
+const (
+	Outcomes      Table = "outcomes"
+	Amplification Table = "amplification"
+	RecoveryTable Table = "recovery"
+	HerdTable     Table = "herd"
+	Providers     Table = "providers"
+)
+
+// Expectation is a statement about a number of the result.
+type Expectation struct {
+	// The composition it is about. Without it, every one.
+	Composition string `yaml:"composition"`
+	// The phase it is about. Without it, the whole run.
+	Phase string `yaml:"phase"`
+	// The number it is about.
+	Measure string `yaml:"measure"`
+	// The number may be this at most.
+	AtMost *Quantity `yaml:"at_most"`
+	// The number must be this at least.
+	AtLeast *Quantity `yaml:"at_least"`
+	// The number must be exactly this.
+	Equals *Quantity `yaml:"equals"`
+}
+
+// SetDefaults sets what a study leaves out.
+func (s *Study) SetDefaults() {
+	*s = Study{
+		Clock:   Virtual,
+		Seed:    1,
+		Horizon: 30 * time.Second,
+		Tables:  []Table{Outcomes, Amplification, RecoveryTable},
+	}
+	s.Load.SetDefaults()
+	s.Recovery.SetDefaults()
+	s.Herd.SetDefaults()
+	s.Ties.SetDefaults()
+}
+
+// SetDefaults sets windows of 250 ms.
+func (r *Recovery) SetDefaults() { *r = Recovery{CleanWindow: 250 * time.Millisecond} }
+
+// SetDefaults sets buckets of 20 ms.
+func (h *Herd) SetDefaults() { *h = Herd{Bucket: 20 * time.Millisecond} }
+
+// SetDefaults sets eight runs with 0.3 ms of noise.
+func (t *Ties) SetDefaults() { *t = Ties{Runs: 5, Noise: 300 * time.Microsecond} }
+
+// SetDefaults sets branches in their order.
+func (f *Fallback) SetDefaults() { f.Open = policy.InOrder }
+
+// Config returns the stage's configuration, or nil for fallback and call.
+func (s *Stage) Config() policy.Config {
+	switch {
+	case s.Retry != nil:
+		return s.Retry
+	case s.Timeout != nil:
+		return s.Timeout
+	case s.Breaker != nil:
+		return s.Breaker
+	case s.Limit != nil:
+		return s.Limit
+	case s.Rate != nil:
+		return s.Rate
+	case s.Hedge != nil:
+		return s.Hedge
+	}
+	return nil
+}
+
+// Kind returns the name of the stage's policy.
+func (s *Stage) Kind() string {
+	switch {
+	case s.Retry != nil:
+		return "retry"
+	case s.Timeout != nil:
+		return "timeout"
+	case s.Breaker != nil:
+		return "breaker"
+	case s.Limit != nil:
+		return "limit"
+	case s.Rate != nil:
+		return "rate"
+	case s.Hedge != nil:
+		return "hedge"
+	case s.Fallback != nil:
+		return "fallback"
+	}
+	return "call"
+}
+
+// Span returns when phase i begins and ends.
+func (s *Study) Span(i int) (from, to time.Duration) {
+	for _, p := range s.Phases[:i] {
+		from += p.For
+	}
+	return from, from + s.Phases[i].For
+}
+
+// Length returns how long the phases last together.
+func (s *Study) Length() time.Duration {
+	_, to := s.Span(len(s.Phases) - 1)
+	return to
+}
+
+// Rate returns the rate of the load in phase i; zero for a load without one.
+func (s *Study) Rate(i int) clock.Rate {
+	if r := s.Phases[i].Load.Rate; !r.IsZero() {
+		return r
+	}
+	return s.Load.Rate
+}
+
+// Schedule returns when the requests of a run arrive.
+func (s *Study) Schedule() *load.Schedule {
+	segments := make([]load.Segment, len(s.Phases))
+	for i := range s.Phases {
+		from, to := s.Span(i)
+		segments[i] = load.Segment{From: from, To: to, Rate: s.Rate(i)}
+	}
+	return load.New(s.Load, segments, s.Luck())
+}
+
+// Luck returns the source of the study's draws.
+func (s *Study) Luck() chance.Source { return chance.New(s.Seed) }
+
+// Behaviour returns how a dependency behaves in phase i.
+func (s *Study) Behaviour(i int, name string) dependency.Behaviour {
+	base, _ := s.Dependencies.Get(name)
+	override, _ := s.Phases[i].Dependencies.Get(name)
+	return override.Over(base)
+}
+
+// RecoveryPhase returns the position of the phase in which recovery is looked
+// for.
+func (s *Study) RecoveryPhase() int {
+	name := cmp.Or(s.Recovery.Phase, "recovery")
+	for i, p := range s.Phases {
+		if p.Name == name {
+			return i
+		}
+	}
+	return len(s.Phases) - 1
+}
