@@ -29,9 +29,18 @@ type Retry struct {
 // Retryable names an outcome that a retry can repeat.
 type Retryable string
 
+// The outcomes that a retry can repeat.
+const (
+	OnFailure Retryable = "failure"
+	OnTimeout Retryable = "timeout"
+	OnCircuit Retryable = "circuit"
+	OnLimiter Retryable = "limiter"
+	OnRate    Retryable = "rate"
+)
+
 var retryables = map[Retryable]record.Cause{
-	"failure": record.Failure, "timeout": record.Timeout,
-	"circuit": record.Circuit, "limiter": record.Limiter, "rate": record.Rate,
+	OnFailure: record.Failure, OnTimeout: record.Timeout,
+	OnCircuit: record.Circuit, OnLimiter: record.Limiter, OnRate: record.Rate,
 }
 
 // SetDefaults sets three attempts with the default backoff.
@@ -42,7 +51,7 @@ func (c *Retry) Check(p check.Problems) {
 	check.Between(p, "attempts", c.Attempts, 1, 1000)
 	c.Backoff.Check(p.In("backoff"))
 	for _, on := range c.On {
-		check.OneOf(p, "on", on, "failure", "timeout", "circuit", "limiter", "rate")
+		check.OneOf(p, "on", on, OnFailure, OnTimeout, OnCircuit, OnLimiter, OnRate)
 	}
 	if c.Attempts == 1 {
 		p.Doubt("attempts", c.Attempts, "a retry with one attempt never repeats anything")
@@ -51,7 +60,7 @@ func (c *Retry) Check(p check.Problems) {
 
 // repeats says for each cause whether it is repeated.
 func (c *Retry) repeats() (set [16]bool) {
-	failure, timeout := slices.Contains(c.On, "failure"), slices.Contains(c.On, "timeout")
+	failure, timeout := slices.Contains(c.On, OnFailure), slices.Contains(c.On, OnTimeout)
 	for _, on := range c.On {
 		set[retryables[on]] = true
 	}

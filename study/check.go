@@ -25,6 +25,7 @@ const wholeRun = "whole"
 func (s *Study) check(p check.Problems, judge func(string, bool, []string) error) {
 	named(p, "study", s.Name, "the name of the study")
 	check.OneOf(p, "clock", s.Clock, Virtual, Real)
+	check.OneOf(p, "gates", s.Gates, Reported, Enforced)
 	s.Load.Check(p.In("load"))
 	p.NotNegative("warmup", s.Warmup)
 	p.Positive("horizon", s.Horizon)

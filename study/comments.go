@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-
-	"brunt/policy"
 )
 
 //go:generate go run ./internal/comments
@@ -35,8 +33,5 @@ func docOf(f field) string { return comments().Docs[nameOf(f.owner)+"."+f.goes] 
 
 // wordsOf lists what a named string type may be.
 func wordsOf(t reflect.Type) []string {
-	if t == reflect.TypeFor[policy.Retryable]() { // has no constants
-		return []string{"failure", "timeout", "circuit", "limiter", "rate"}
-	}
 	return comments().Words[nameOf(t)]
 }

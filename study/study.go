@@ -39,6 +39,8 @@ type Study struct {
 	Herd Herd `yaml:"herd"`
 	// How artefacts of ties are looked for, on the virtual clock.
 	Ties Ties `yaml:"ties"`
+	// Whether a failed gate on the send path makes a run on the real clock invalid: reported, or enforced as under a protocol.
+	Gates Gates `yaml:"gates"`
 	// Which tables the report shows: outcomes, amplification, recovery, herd, providers.
 	Tables []Table `yaml:"tables"`
 	// What the study is expected to show.
@@ -57,6 +59,18 @@ const (
 	Virtual Clock = "virtual"
 	Real    Clock = "real"
 )
+
+// Gates says what a failed gate on the send path does.
+type Gates string
+
+// What gates do.
+const (
+	Reported Gates = "reported"
+	Enforced Gates = "enforced"
+)
+
+// EnforcesGates reports whether a failed gate makes the run invalid.
+func (s *Study) EnforcesGates() bool { return s.Gates == Enforced }
 
 // Phase is a stretch of time in which things stay as they are.
 type Phase struct {
@@ -157,6 +171,7 @@ type Expectation struct {
 func (s *Study) SetDefaults() {
 	*s = Study{
 		Clock:   Virtual,
+		Gates:   Reported,
 		Seed:    1,
 		Horizon: 30 * time.Second,
 		Tables:  []Table{Outcomes, Amplification, RecoveryTable},
