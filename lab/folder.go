@@ -1,0 +1,202 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"brunt/measure"
+	"brunt/record/parquet"
+	"brunt/study"
+)
+
+// The files of a result folder.
+const (
+	ResultFile      = "result.json"
+	EnvironmentFile = "environment.json"
+	StudyFile       = "study.yaml"
+	ReportFile      = "report.md"
+)
+
+// Folder is where a run puts its results. result.json comes last: a folder
+// without it holds a run that did not end.
+type Folder struct{ path string }
+
+// NewFolder makes the folder, if need be, and makes sure that files can be
+// written there. It refuses one that holds a result already, so that none is
+// ever lost.
+func NewFolder(path string) (*Folder, error) {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return nil, fmt.Errorf("make the output folder: %w", err)
+	}
+	if _, err := os.Lstat(filepath.Join(path, ResultFile)); err == nil {
+		return nil, fmt.Errorf("the output folder %s holds a result already: name another one with --out, or remove it", path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look into the output folder: %w", err)
+	}
+	probe, err := os.CreateTemp(path, ".brunt-*")
+	if err != nil {
+		return nil, fmt.Errorf("write to the output folder: %w", err)
+	}
+	err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if err != nil {
+		return nil, fmt.Errorf("write to the output folder: %w", err)
+	}
+	return &Folder{path}, nil
+}
+
+// Path returns the folder's path.
+func (f *Folder) Path() string { return f.path }
+
+// Write writes a file whole or not at all.
+func (f *Folder) Write(name string, write func(io.Writer) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", filepath.Join(f.path, name), err)
+		}
+	}()
+	tmp, err := os.CreateTemp(f.path, "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = tmp.Close()
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	if err = write(tmp); err != nil {
+		return err
+	}
+	if err = tmp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), filepath.Join(f.path, name))
+}
+
+// WriteEnvironment writes environment.json.
+func (f *Folder) WriteEnvironment(env *Environment) error {
+	return f.Write(EnvironmentFile, func(w io.Writer) error {
+		b, err := json.MarshalIndent(env, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(b, '\n'))
+		return err
+	})
+}
+
+// WriteStudy writes study.yaml, and the files that the study names beside it.
+func (f *Folder) WriteStudy(s *study.Study) error {
+	for _, file := range s.Files() {
+		if err := os.MkdirAll(filepath.Join(f.path, filepath.Dir(file.Name)), 0o777); err != nil {
+			return fmt.Errorf("write a file of the study: %w", err)
+		}
+		if err := f.Write(file.Name, func(w io.Writer) error {
+			_, err := w.Write(file.Data)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return f.Write(StudyFile, func(w io.Writer) error {
+		_, err := w.Write(s.YAML())
+		return err
+	})
+}
+
+// Open makes the result of a folder again: from its rows when it has them,
+// else from result.json. What rows cannot tell (which brunt made them, the
+// environment, the artefacts of ties) is taken from the files beside them.
+func Open(path string) (*Folder, *Result, *Environment, error) {
+	f := &Folder{path}
+	stored, env := &Result{}, &Environment{}
+	if err := f.read(ResultFile, stored); err != nil {
+		return nil, nil, nil, err
+	}
+	if stored.Schema != Schema {
+		return nil, nil, nil, fmt.Errorf("%s has schema %d: this brunt reads schema %d", filepath.Join(path, ResultFile), stored.Schema, Schema)
+	}
+	if err := f.read(EnvironmentFile, env); err != nil {
+		return nil, nil, nil, err
+	}
+	s, err := study.Read(filepath.Join(path, StudyFile), study.Options{})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if sum := studySum(s); sum != stored.StudySHA256 {
+		return nil, nil, nil, fmt.Errorf("%s is not the study that was run (its SHA-256 is %s, that in %s is %s): put the study back, or run this one",
+			filepath.Join(path, StudyFile), sum, ResultFile, stored.StudySHA256)
+	}
+	if !f.hasRows() {
+		return f, stored, env, nil
+	}
+	result, err := f.remake(s, stored)
+	return f, result, env, err
+}
+
+// hasRows reports whether any of the row files is there. One that lacks the
+// others has lost them.
+func (f *Folder) hasRows() bool {
+	for _, name := range []string{parquet.RequestsFile, parquet.AttemptsFile, parquet.EventsFile} {
+		if _, err := os.Lstat(filepath.Join(f.path, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Folder) read(name string, into any) error {
+	file := filepath.Join(f.path, name)
+	b, err := os.ReadFile(file)
+	if info, statErr := os.Stat(f.path); statErr == nil && !info.IsDir() {
+		return fmt.Errorf("%s is no folder: expected one that a run wrote", f.path)
+	} else if statErr != nil {
+		return fmt.Errorf("read the results: %w", statErr)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s holds no %s: it is no result folder, or its run did not end", f.path, name)
+	} else if err != nil {
+		return fmt.Errorf("read the results: %w", err)
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	return nil
+}
+
+func (f *Folder) remake(s *study.Study, stored *Result) (*Result, error) {
+	rows, err := parquet.Read(f.path, s.Dependencies.Names())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names := s.Compositions.Names()
+	compositions := make([]measure.Composition, len(names))
+	for i, name := range names {
+		m := measure.NewRecorder(plan(s), s.Schedule().Expected())
+		if err := rows.Feed(name, m); err != nil {
+			return nil, err
+		}
+		if compositions[i], err = m.Composition(name); err != nil {
+			return nil, fmt.Errorf("composition %s: %w", name, err)
+		}
+	}
+	r := newResult(s, stored.Instrument, compositions)
+	r.Aborted, r.Ties, r.TiesReason = stored.Aborted, stored.Ties, stored.TiesReason
+	var watched []Gate
+	for _, g := range stored.Gates {
+		if g.Name == gateCPU || g.Name == gateGC {
+			watched = append(watched, g)
+		}
+	}
+	r.conclude(s, watched)
+	return r, nil
+}

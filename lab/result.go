@@ -1,0 +1,95 @@
+package lab
+
+import (
+	"encoding/json"
+
+	"brunt/measure"
+	"brunt/study"
+)
+
+// Schema is the version of the result's JSON.
+const Schema = 1
+
+// Result is the outcome of a run: what result.json holds. On the virtual clock
+// it is a pure function of the study, byte for byte; what depends on the
+// machine stands in [Environment].
+type Result struct {
+	Schema        int                   `json:"schema"`
+	Study         string                `json:"study"`
+	Question      string                `json:"question"`
+	Seed          int64                 `json:"seed"`
+	Clock         study.Clock           `json:"clock"`
+	Deterministic bool                  `json:"deterministic"` // a virtual run without any draw: it has no sampling error
+	Config        json.RawMessage       `json:"config"`        // the study as run, with defaults
+	Instrument    Instrument            `json:"instrument"`
+	StudySHA256   string                `json:"study_sha256"` // of study.yaml beside the result
+	Valid         bool                  `json:"valid"`
+	Aborted       bool                  `json:"aborted"`
+	Gates         []Gate                `json:"gates"`
+	Compositions  []measure.Composition `json:"compositions"` // null when the run is not valid
+	Ties          *Ties                 `json:"ties"`         // null when none were looked for
+	TiesReason    string                `json:"ties_reason,omitempty"`
+	Findings      []string              `json:"findings"`
+	Expectations  []Verdict             `json:"expectations"`
+}
+
+// Instrument says which brunt made the result.
+type Instrument struct {
+	Version      string  `json:"version"`
+	Commit       *string `json:"commit"`
+	CommitReason string  `json:"commit_reason,omitempty"`
+}
+
+// Verdict is an expectation and what became of it.
+type Verdict struct {
+	Composition string   `json:"composition"`
+	Phase       string   `json:"phase"` // "whole" for the whole run
+	Measure     string   `json:"measure"`
+	Relation    string   `json:"relation"` // at_most, at_least, equals
+	Limit       string   `json:"limit"`    // as written in the study
+	Value       *float64 `json:"value"`    // milliseconds for a duration
+	Unit        string   `json:"unit,omitempty"`
+	Passed      bool     `json:"passed"`
+	Refused     bool     `json:"refused"` // the data cannot carry the number
+	Reason      string   `json:"reason,omitempty"`
+}
+
+// Ties says which numbers are artefacts of ties: the virtual run was repeated
+// with dispatch noise, and they changed by more than the tolerance between the
+// two clocks.
+type Ties struct {
+	Runs      int        `json:"runs"`
+	Noise     float64    `json:"noise_ms"`
+	Artefacts []Artefact `json:"artefacts"`
+}
+
+// Artefact is a number that hangs on what happens at one instant.
+type Artefact struct {
+	Composition string  `json:"composition"`
+	Phase       string  `json:"phase"`
+	Measure     string  `json:"measure"`
+	Value       float64 `json:"value"` // without noise
+	Least       float64 `json:"least"` // with noise
+	Most        float64 `json:"most"`
+}
+
+// Environment is what depends on the machine and the moment: environment.json.
+type Environment struct {
+	Started      string   `json:"started"` // RFC 3339, UTC
+	Go           string   `json:"go"`
+	OS           string   `json:"os"`
+	Arch         string   `json:"arch"`
+	CPUs         int      `json:"cpus"`
+	CPU          string   `json:"cpu"` // model, empty when unknown
+	Kernel       string   `json:"kernel"`
+	GOMAXPROCS   int      `json:"gomaxprocs"`
+	Command      []string `json:"command"`
+	WallMillis   float64  `json:"wall_ms"`
+	Compositions []Wall   `json:"compositions"`
+}
+
+// Wall says how long one composition took by the wall clock.
+type Wall struct {
+	Name       string  `json:"name"`
+	WallMillis float64 `json:"wall_ms"`
+}

@@ -1,0 +1,251 @@
+package lab
+
+import (
+	"time"
+
+	"brunt/clock"
+	"brunt/dependency"
+	"brunt/load"
+	"brunt/policy"
+	"brunt/record"
+	"brunt/study"
+)
+
+// runner takes the requests of one composition through their lives, on one
+// loop. It is made for one run and used on one goroutine.
+type runner struct {
+	loop     *clock.Loop
+	study    *study.Study
+	schedule *load.Schedule
+	sink     record.Sink
+	observe  func(record.Event)  // nil when nobody listens
+	told     func(time.Duration) // how far the schedule is; nil when nobody listens
+
+	stack           policy.Stage
+	models          []*dependency.Model // by position in the study
+	attemptsPool    []*attempt
+	requestsPool    []*request
+	submissionsPool []*submission
+
+	arrival  arrival
+	shedding int64 // most requests in flight; 0 for no limit
+	horizon  time.Duration
+
+	inFlight, peakRequests int64
+	active, peakAttempts   int64
+	peakRequestsAt         time.Duration
+	peakAttemptsAt         time.Duration
+	aborted                bool
+}
+
+// newRunner returns a runner for one composition with fresh state.
+func newRunner(loop *clock.Loop, s *study.Study, composition string, schedule *load.Schedule, sink record.Sink, events bool) *runner {
+	r := &runner{
+		loop: loop, study: s, schedule: schedule, sink: sink,
+		shedding: s.Load.MaxInFlight, horizon: s.Horizon,
+	}
+	if events {
+		r.observe = func(e record.Event) { sink.Event(&e) }
+	}
+	luck := s.Luck()
+	for _, name := range s.Dependencies.Names() {
+		r.models = append(r.models, dependency.New(name, s.Behaviour(0, name), luck))
+	}
+	stack, _ := s.Compositions.Get(composition)
+	b := builder{runner: r, env: &policy.Env{Loop: loop, Chance: luck, Observe: r.observe}}
+	r.stack = b.stack(stack, "")
+	r.arrival = arrival{runner: r, cursor: schedule.Cursor()}
+	return r
+}
+
+// run runs the composition until it has drained. Closing stop ends arrivals.
+func (r *runner) run(stop <-chan struct{}) {
+	done := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-stop:
+			r.loop.Post(r.abort)
+		case <-done:
+		}
+	}()
+	r.setTimeline()
+	r.arrival.schedule()
+	r.loop.Run()
+	close(done)
+	<-watched
+	r.tell(record.Event{At: r.peakRequestsAt, What: record.WhatPeakRequests, Value: r.peakRequests})
+	r.tell(record.Event{At: r.peakAttemptsAt, What: record.WhatPeakAttempts, Value: r.peakAttempts})
+	r.tell(record.Event{At: r.loop.Now(), What: record.WhatActive, Value: r.active})
+}
+
+func (r *runner) tell(e record.Event) { r.sink.Event(&e) }
+
+// abort stops arrivals; what is in flight goes on to its end.
+func (r *runner) abort() {
+	if r.loop.Cancel(r.arrival.timer) {
+		r.aborted = true
+		r.tell(record.Event{At: r.loop.Now(), What: record.WhatAborted})
+	}
+}
+
+// setTimeline schedules what changes at the start of each phase.
+func (r *runner) setTimeline() {
+	for i := range r.study.Phases {
+		from, _ := r.study.Span(i)
+		r.loop.At(from, clock.Timeline, clock.Func(func() {
+			for d, name := range r.study.Dependencies.Names() {
+				r.models[d].Become(r.study.Behaviour(i, name))
+			}
+			if r.observe != nil {
+				r.observe(record.Event{At: r.loop.Now(), What: record.WhatPhase, State: r.study.Phases[i].Name})
+			}
+		}))
+	}
+}
+
+// arrival is the next intended instant. It schedules its successor when it
+// happens, so that the loop holds one of them at a time.
+type arrival struct {
+	runner *runner
+	cursor *load.Cursor
+	timer  clock.Timer
+	index  int64
+	at     time.Duration
+}
+
+func (a *arrival) schedule() {
+	var ok bool
+	if a.at, ok = a.cursor.Next(); ok {
+		a.timer = a.runner.loop.AtRank(a.at, clock.Arrival, uint64(a.index), a)
+	}
+}
+
+// Happen implements [clock.Event].
+func (a *arrival) Happen() {
+	index, intended := a.index, a.at
+	a.index++
+	a.schedule()
+	r := a.runner
+	if r.told != nil && (!r.loop.Virtual() || index&0xffff == 0) {
+		r.told(intended)
+	}
+	if delay := r.schedule.Delay(index); delay > 0 {
+		r.later(index, intended, delay)
+		return
+	}
+	r.submit(index, intended)
+}
+
+// submission is a request that dispatch noise holds back.
+type submission struct {
+	runner   *runner
+	index    int64
+	intended time.Duration
+}
+
+func (r *runner) later(index int64, intended, delay time.Duration) {
+	var s *submission
+	if n := len(r.submissionsPool); n > 0 {
+		s = r.submissionsPool[n-1]
+		r.submissionsPool = r.submissionsPool[:n-1]
+	} else {
+		s = new(submission)
+	}
+	*s = submission{r, index, intended}
+	r.loop.AtRank(intended+delay, clock.Arrival, uint64(index), s)
+}
+
+// Happen implements [clock.Event].
+func (s *submission) Happen() {
+	r, index, intended := s.runner, s.index, s.intended
+	r.submissionsPool = append(r.submissionsPool, s)
+	r.submit(index, intended)
+}
+
+// request is a request in flight, and after its end until its last attempt is
+// gone.
+type request struct {
+	policy.Request
+	runner  *runner
+	row     record.Request
+	running policy.Running
+	horizon clock.Timer
+	nth     []int32 // attempts so far, by dependency
+	alive   int     // attempts that have not ended, clean-up included
+}
+
+// submit offers a request: the stack gets it, or the harness sheds it.
+func (r *runner) submit(index int64, intended time.Duration) {
+	q := r.newRequest()
+	q.row = record.Request{Index: index, Intended: intended, Submitted: r.loop.Now(), FirstToken: record.Never, ServedBy: -1}
+	q.Request = policy.Request{Index: index, Owner: q}
+	if r.shedding > 0 && r.inFlight >= r.shedding {
+		q.row.Submitted = record.Never
+		q.row.Outcome, q.row.Cause = record.Errored, record.Harness
+		q.finish(intended)
+		return
+	}
+	if r.inFlight++; r.inFlight > r.peakRequests {
+		r.peakRequests, r.peakRequestsAt = r.inFlight, q.row.Submitted
+	}
+	q.horizon = r.loop.At(intended+r.horizon, clock.Horizon, q)
+	running, o := r.stack.Start(policy.Call{Request: &q.Request}, q)
+	if o.Open() {
+		q.running = running
+		return
+	}
+	q.Ended(o)
+}
+
+func (r *runner) newRequest() *request {
+	if n := len(r.requestsPool); n > 0 {
+		q := r.requestsPool[n-1]
+		r.requestsPool = r.requestsPool[:n-1]
+		clear(q.nth)
+		return q
+	}
+	return &request{runner: r, nth: make([]int32, len(r.models))}
+}
+
+// Ended implements [policy.Receiver]: the caller has its answer.
+func (q *request) Ended(o policy.Outcome) {
+	q.runner.loop.Cancel(q.horizon)
+	if o.Success() {
+		q.row.Outcome, q.row.ServedBy, q.row.FirstToken = record.Completed, o.Dependency, o.FirstToken
+	} else {
+		q.row.Outcome, q.row.Cause = record.Errored, o.Cause
+	}
+	q.runner.inFlight--
+	q.finish(q.runner.loop.Now())
+}
+
+// Happen implements [clock.Event]: the horizon has come first. The request
+// ends at exactly the horizon, also when the loop is late.
+func (q *request) Happen() {
+	q.row.Outcome = record.Censored
+	running := q.running
+	q.runner.inFlight--
+	q.alive++ // keeps q while the stack is being cancelled
+	q.finish(q.row.Intended + q.runner.horizon)
+	running.Cancel()
+	q.alive--
+	q.recycle()
+}
+
+func (q *request) finish(end time.Duration) {
+	q.Over = true
+	q.row.End = end
+	q.row.Refusals = q.Refusals
+	q.runner.sink.Request(&q.row)
+	q.recycle()
+}
+
+// recycle gives q back once nothing refers to it any more.
+func (q *request) recycle() {
+	if q.Over && q.alive == 0 {
+		q.running = nil
+		q.runner.requestsPool = append(q.runner.requestsPool, q)
+	}
+}
