@@ -1,6 +1,7 @@
 // Package measure turns rows into numbers: outcomes, percentiles, the
 // incidence of completion with its quantiles and refusals, recovery, the herd
-// of attempts, and intervals.
+// of attempts, goodput, windows, the return after a fault, repeats,
+// comparisons, and intervals.
 //
 // It needs rows and plain parameters only, so it serves rows that brunt did
 // not make. It draws nothing and reads no clock: the same rows in any order
@@ -15,4 +16,9 @@
 //	r := measure.NewRecorder(plan, 1000)
 //	… // r.Request, r.Attempt and r.Event, for each row
 //	composition, err := r.Composition("retry")
+//
+// Rows of any tool will do for the rest:
+//
+//	curve := measure.NewCurve(observations, 30*time.Second)
+//	p99, bounds := curve.Quantile(990_000), curve.QuantileInterval(990_000)
 package measure

@@ -56,6 +56,7 @@ type Curve struct {
 	Points                []Point       // one for each distinct time, ascending
 
 	timely int64 // completed by the horizon
+	last   Point
 	// plain says that nothing was censored before the last event, so that the
 	// estimate is completed/scheduled exactly.
 	plain bool
@@ -75,46 +76,29 @@ func NewCurve(rows []Observation, horizon time.Duration) *Curve {
 		}
 		return 0
 	})
-	c := &Curve{Scheduled: int64(len(rows)), Horizon: horizon, plain: true}
-	e := newEstimator(c.Scheduled)
+	distinct := 0
+	for i := range sorted {
+		if i == 0 || sorted[i].Time != sorted[i-1].Time {
+			distinct++
+		}
+	}
+	b := newBuilder(int64(len(rows)), distinct, horizon)
 	for len(sorted) > 0 {
-		p := Point{Time: sorted[0].Time, AtRisk: e.atRisk}
-		for len(sorted) > 0 && sorted[0].Time == p.Time {
+		n := Count{Time: sorted[0].Time}
+		for len(sorted) > 0 && sorted[0].Time == n.Time {
 			switch sorted[0].Outcome {
 			case record.Completed:
-				p.Completed++
+				n.Completed++
 			case record.Errored:
-				p.Errored++
+				n.Errored++
 			default:
-				p.Censored++
+				n.Censored++
 			}
 			sorted = sorted[1:]
 		}
-		if c.Censored > 0 && p.Completed+p.Errored > 0 {
-			c.plain = false
-		}
-		e.step(p.Completed, p.Errored, p.Censored)
-		p.Incidence, p.Errors, p.Outstanding, p.Variance = e.incidence, e.errors, e.outstanding, e.variance()
-		c.add(p)
+		b.add(n)
 	}
-	return c
-}
-
-func (c *Curve) add(p Point) {
-	p.done, p.gone, p.event = c.Completed+p.Completed, c.Censored, p.AtRisk
-	if p.Completed+p.Errored == 0 && c.Completed+c.Errored > 0 {
-		p.event = c.Points[len(c.Points)-1].event
-	}
-	c.Points = append(c.Points, p)
-	c.Completed += p.Completed
-	c.Errored += p.Errored
-	c.Censored += p.Censored
-	if c.within(p.Time) {
-		c.timely += p.Completed
-	}
-	if c.Horizon <= 0 || p.Time < c.Horizon {
-		c.CensoredBeforeHorizon += p.Censored
-	}
+	return b.curve
 }
 
 func (c *Curve) within(t time.Duration) bool { return c.Horizon <= 0 || t <= c.Horizon }
@@ -127,7 +111,7 @@ func (c *Curve) Final() float64 {
 	case c.plain:
 		return float64(c.Completed) / float64(c.Scheduled)
 	}
-	return c.Points[len(c.Points)-1].Incidence
+	return c.last.Incidence
 }
 
 // Ceiling returns what the incidence would be had every outstanding request
@@ -139,7 +123,7 @@ func (c *Curve) Ceiling() float64 {
 	case c.plain:
 		return float64(c.Completed+c.Censored) / float64(c.Scheduled)
 	}
-	return c.Final() + c.Points[len(c.Points)-1].Outstanding
+	return c.Final() + c.last.Outstanding
 }
 
 // Quantile returns the least time by which the incidence is at least q, or the
@@ -148,17 +132,34 @@ func (c *Curve) Ceiling() float64 {
 func (c *Curve) Quantile(q PPM) Quantile {
 	q.check()
 	if c.Scheduled == 0 {
-		return Quantile{Q: q.Float(), Status: Empty, Reason: "no request was scheduled"}
+		return emptyQuantile(q)
 	}
+	for i := range c.Points {
+		if c.reaches(q, &c.Points[i]) {
+			return verdict{}.reached(q, c.Points[i].Time)
+		}
+	}
+	return c.refuse(q)
+}
+
+func emptyQuantile(q PPM) Quantile {
+	return Quantile{Q: q.Float(), Status: Empty, Reason: "no request was scheduled"}
+}
+
+// reaches reports whether the curve is at q at a point within the horizon.
+func (c *Curve) reaches(q PPM, p *Point) bool {
+	switch {
+	case !c.within(p.Time):
+		return false
+	case c.plain || p.gone == 0:
+		return carries(q, p.done, c.Scheduled)
+	}
+	return p.Incidence >= q.Float()-tolerance
+}
+
+// refuse gives the verdict on a quantile that no point reaches.
+func (c *Curve) refuse(q PPM) Quantile {
 	v := verdict{horizon: c.Horizon, final: c.Final(), ceiling: c.Ceiling()}
-	for _, p := range c.Points {
-		if !c.within(p.Time) {
-			break
-		}
-		if c.plain && carries(q, p.done, c.Scheduled) || !c.plain && p.Incidence >= q.Float()-tolerance {
-			return v.reached(q, p.Time)
-		}
-	}
 	if c.plain {
 		return v.refused(q, carries(q, c.Completed+c.Censored, c.Scheduled))
 	}

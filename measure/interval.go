@@ -48,8 +48,10 @@ func betaQuantile(p, a, b float64) float64 { return distuv.Beta{Alpha: a, Beta: 
 // requests that would give the same variance, F(1-F)/Var. Without censoring it
 // is the exact binomial interval. It is pointwise, not simultaneous, and
 // requests within one run are not independent: it describes this run.
-func (c *Curve) Band(i int) Interval {
-	p := &c.Points[i]
+func (c *Curve) Band(i int) Interval { return c.BandAt(&c.Points[i]) }
+
+// BandAt is [Curve.Band] of a point that the curve did not keep.
+func (c *Curve) BandAt(p *Point) Interval {
 	if p.gone == 0 {
 		return clopperPearson(float64(p.done), float64(c.Scheduled))
 	}

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -103,5 +104,19 @@ func TestSelectRanks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Seven of a hundred are 7 %, whatever 0.07*100 is in floats; so the seventh of
+// a hundred completions is the quantile, and needs no eighth.
+func TestCarries(t *testing.T) {
+	for _, q := range []PPM{70_000, 140_000, 280_000, 550_000, 560_000} {
+		k := int64(q / 10_000)
+		if !carries(q, k, 100) || carries(q, k-1, 100) {
+			t.Errorf("%v: %d of 100 carry it: %v, one less: %v", q, k, carries(q, k, 100), carries(q, k-1, 100))
+		}
+		if got := NewCurve(uniform(100, 0, 0), 0).Quantile(q); got.Status != Reached || *got.Millis != Millis(time.Duration(k)*time.Millisecond) {
+			t.Errorf("%v of 1, 2, … 100 ms: %+v", q, got)
+		}
 	}
 }

@@ -18,6 +18,10 @@ type Composition struct {
 	AttemptsByStartPhase map[string]map[string]int64 `json:"attempts_by_start_phase"`
 	Herd                 Herd                        `json:"herd"`
 	Timeline             Timeline                    `json:"timeline"`
+	Summary              []Spread                    `json:"summary,omitempty"` // over the repeats of a run; everything else is of the first
+	Fault                *FaultRecovery              `json:"fault,omitempty"`   // recovery from the study's fault
+	Windows              []WindowNumbers             `json:"windows,omitempty"` // of the study's fault
+	InFlight             *InFlight                   `json:"in_flight_at_fire,omitempty"`
 }
 
 // Phase holds the numbers of the requests whose intended instant lies in one
