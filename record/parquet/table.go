@@ -94,7 +94,8 @@ func (t *table[R]) remove() { _ = os.Remove(t.path) }
 
 // write takes batches until every composition is closed.
 func (t *table[R]) write() error {
-	out := pq.NewWriter(t.file, t.options()...)
+	out := pq.NewGenericWriter[any](t.file, t.options()...)
+	writers := out.ColumnWriters()
 	values := make([]pq.Value, t.bounds.batch)
 	counts := make([]int64, len(t.compositions))
 	for i, name := range t.compositions {
@@ -107,7 +108,7 @@ func (t *table[R]) write() error {
 			if !more {
 				break
 			}
-			if err := put(out, columns, batch, values); err != nil {
+			if err := put(writers, columns, batch, values); err != nil {
 				return t.failed(name, err)
 			}
 			counts[i] += int64(len(batch))
@@ -182,9 +183,8 @@ func (t *table[R]) recycle(batch []R) {
 }
 
 // put writes a batch, column by column.
-func put[R any](out *pq.Writer, columns []column[R], rows []R, values []pq.Value) error {
+func put[R any](writers []*pq.ColumnWriter, columns []column[R], rows []R, values []pq.Value) error {
 	values = values[:len(rows)]
-	writers := out.ColumnWriters()
 	for i, c := range columns {
 		if err := c.write(values, rows); err != nil {
 			return err
