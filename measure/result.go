@@ -19,9 +19,25 @@ type Composition struct {
 	Herd                 Herd                        `json:"herd"`
 	Timeline             Timeline                    `json:"timeline"`
 	Summary              []Spread                    `json:"summary,omitempty"` // over the repeats of a run; everything else is of the first
+	Service              *Service                    `json:"service,omitempty"` // goodput within the study's SLO
 	Fault                *FaultRecovery              `json:"fault,omitempty"`   // recovery from the study's fault
 	Windows              []WindowNumbers             `json:"windows,omitempty"` // of the study's fault
 	InFlight             *InFlight                   `json:"in_flight_at_fire,omitempty"`
+}
+
+// Service is how much of the load was served within the SLO.
+type Service struct {
+	Goodput []PhaseGoodput `json:"goodput"` // of each phase, and of the whole run
+	Sweep   []Threshold    `json:"sweep"`   // of the whole run, at other limits on the end
+	Modal   *Shift         `json:"modal_shift,omitempty"`
+	Reason  string         `json:"reason,omitempty"` // why there is nothing
+}
+
+// PhaseGoodput is the share of the requests offered in a phase that completed
+// within the SLO.
+type PhaseGoodput struct {
+	Phase string `json:"phase"`
+	Rate
 }
 
 // Phase holds the numbers of the requests whose intended instant lies in one

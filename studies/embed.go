@@ -1,9 +1,10 @@
-// Package studies holds the built-in studies, one YAML file each.
+// Package studies holds the built-in studies and protocols, one YAML file each.
 package studies
 
 import "embed"
 
-// Files has the studies as NAME.yaml.
+// Files has the studies as NAME.yaml and the protocols as
+// protocols/NAME@VERSION.yaml.
 //
-//go:embed *.yaml
+//go:embed *.yaml protocols/*.yaml
 var Files embed.FS

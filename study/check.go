@@ -25,7 +25,11 @@ const wholeRun = "whole"
 func (s *Study) check(p check.Problems, judge func(string, bool, []string) error) {
 	named(p, "study", s.Name, "the name of the study")
 	check.OneOf(p, "clock", s.Clock, Virtual, Real)
-	check.OneOf(p, "gates", s.Gates, Reported, Enforced)
+	s.checkRepeat(p)
+	s.Gates.check(p.In("gates"))
+	if s.ProtocolName != "" && !s.Gates.Enforce {
+		p.Doubt("gates.enforce", false, "a protocol enforces the gates all the same")
+	}
 	s.Load.Check(p.In("load"))
 	p.NotNegative("warmup", s.Warmup)
 	p.Positive("horizon", s.Horizon)
@@ -35,7 +39,10 @@ func (s *Study) check(p check.Problems, judge func(string, bool, []string) error
 	s.checkDependencies(p)
 	s.checkPhases(p)
 	s.checkCompositions(p)
+	s.checkSLO(p.In("slo"))
+	s.checkFault(p.In("fault"))
 	s.checkRecovery(p.In("recovery"))
+	s.checkDetector(p.In("recovery", "detector"))
 	p.Positive("herd.bucket", s.Herd.Bucket)
 	check.Between(p, "ties.runs", s.Ties.Runs, 0, 1000)
 	if s.Ties.Runs > 0 {
@@ -51,6 +58,7 @@ func (s *Study) check(p check.Problems, judge func(string, bool, []string) error
 		}
 	}
 	s.checkExpectations(p, judge)
+	s.checkComparisons(p.In("compare"), judge)
 }
 
 // named reports what is no good as a name. Names become parts of paths, of
@@ -171,24 +179,28 @@ func (s *Study) checkExpectations(p check.Problems, judge func(string, bool, []s
 		p.Add("expect", len(s.Expect), "expected at most %d", mostListed)
 		return
 	}
-	phases := s.phaseNames()
 	for i, e := range s.Expect {
 		in := p.In("expect", strconv.Itoa(i))
 		if _, known := s.Compositions.Get(e.Composition); !known && e.Composition != "" {
 			in.Add("composition", fmt.Sprintf("unknown composition %q", e.Composition), "%s", suggest(e.Composition, s.Compositions.Names()))
 		}
-		if e.Phase != "" && !slices.Contains(phases, e.Phase) {
-			in.Add("phase", fmt.Sprintf("unknown phase %q", e.Phase), "%s", suggest(e.Phase, phases))
-		}
-		if e.Measure == "" {
-			in.Add("measure", nil, "missing: expected which number it is about, such as attempts/offered")
-		} else if judge != nil {
-			if err := judge(e.Measure, e.Phase != "", s.Dependencies.Names()); err != nil {
-				in.Add("measure", strconv.Quote(clip(e.Measure)), "%v", err)
-			}
-		}
+		s.checkNumber(in, e.Measure, e.Phase, judge)
 		if e.AtMost == nil && e.AtLeast == nil && e.Equals == nil {
 			in.Add("", nil, "expects nothing: add at_most, at_least or equals")
+		}
+	}
+}
+
+// checkNumber checks the name of a number, and the phase that it is of.
+func (s *Study) checkNumber(p check.Problems, measure, phase string, judge func(string, bool, []string) error) {
+	if phases := s.phaseNames(); phase != "" && !slices.Contains(phases, phase) {
+		p.Add("phase", fmt.Sprintf("unknown phase %q", phase), "%s", suggest(phase, phases))
+	}
+	if measure == "" {
+		p.Add("measure", nil, "missing: expected which number it is about, such as attempts/offered")
+	} else if judge != nil {
+		if err := judge(measure, phase != "", s.Dependencies.Names()); err != nil {
+			p.Add("measure", strconv.Quote(clip(measure)), "%v", err)
 		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 
 // Config returns the study with its defaults as JSON, under the names and in
 // the order of the settings: durations and the like as their words. What is
-// left out has no effect: it is zero, and so is its default. The JSON is a
-// study file too, and reads as an equal study.
+// left out has no effect: it is zero, and so is its default, or it is at a
+// default that says nothing about the study. The JSON is a study file too, and
+// reads as an equal study.
 func (s *Study) Config() json.RawMessage {
 	var w configWriter
 	w.value(reflect.ValueOf(s).Elem())
@@ -32,6 +33,12 @@ func (w *configWriter) value(v reflect.Value) {
 	if constant, ok := plainLatency(v); ok {
 		w.scalar(constant.String())
 		return
+	}
+	if gates, ok := v.Interface().(Gates); ok {
+		if word, plain := gates.plain(); plain {
+			w.scalar(word)
+			return
+		}
 	}
 	if m, ok := addressable(v).Interface().(mapping); ok {
 		w.mapping(m)
@@ -126,8 +133,8 @@ func (w *configWriter) fields(v reflect.Value) {
 	w.WriteByte('{')
 	i := 0
 	for _, f := range fieldsOf(v.Type()) {
-		in := v.FieldByIndex(f.index)
-		if isEmpty(in) && isEmpty(byDefault.FieldByIndex(f.index)) {
+		in, def := v.FieldByIndex(f.index), byDefault.FieldByIndex(f.index)
+		if isEmpty(in) && isEmpty(def) || f.brief && in.Equal(def) {
 			continue
 		}
 		w.separate(i)

@@ -19,6 +19,7 @@ const all = `study: all
 question: Is "everything" <written>?
 clock: real
 seed: 9007199254740993
+repeat: 3
 load: {rate: 2.5/s, arrivals: poisson, max_in_flight: 7, dispatch_noise: 300us}
 warmup: 2s
 horizon: 10s
@@ -30,6 +31,7 @@ dependencies:
   e: {latency: {uniform: {min: 0s, max: 1ms}}, refuse: true}
 phases:
   - {name: one, for: 1m30s, load: {rate: 1/7s}, dependencies: {a: {latency: {constant: 1ms}}}}
+  - {name: two, for: 1m}
 compositions:
   x:
     - rate: {rate: 5/s, burst: 2, wait: true}
@@ -39,12 +41,18 @@ compositions:
     - breaker: {ratio: 0.5, window: 1s, min_calls: 3, open_for: 1s, probes: 2, close_after: 3}
     - hedge: {extra: 2, after: 0s, on_failure: false}
     - fallback: {open: skip, to: [[{breaker: {consecutive: 5, open_for: 1s}}, {call: a}], [{call: b}], [{call: c}], [{call: d}], [{call: e}]]}
-recovery: {phase: one, clean_window: 0s}
+  y: [{call: b}]
+slo: {end_to_end: 9s, first_token: 1s}
+fault: {phase: two, warmup: 5s, cooldown: 6s, bucket: 500ms, black_hole: 20s, partition_heals: true}
+recovery: {phase: one, clean_window: 0s, detector: {entry: 95%, exit: 0.805, window: 5s, hold: 10s, timeout: 40s}}
+gates: {enforce: true, send_skew_p99: 4ms, send_skew_max: 40ms, host_cpu: 60%, gc_pause_p99: 2ms, fire_within: 400ms, stale_at_least: 0s, share_min: 40%, share_max: 60%, baseline_goodput: 0%}
 herd: {bucket: 1ms}
 ties: {runs: 0, noise: 0s}
 tables: []
 expect:
   - {composition: x, phase: one, measure: y, at_most: 6%, at_least: 60ms, equals: 1e-3}
+compare:
+  - {measure: y, phase: one, compositions: [x, y]}
 notes: [one, "two: three"]
 `
 
@@ -58,6 +66,9 @@ func TestConfig(t *testing.T) {
 	var stages [][]json.RawMessage
 	var config struct {
 		Seed         int64
+		SLO, Fault   json.RawMessage
+		Recovery     json.RawMessage
+		Gates        json.RawMessage
 		Load         map[string]any
 		Dependencies map[string]json.RawMessage
 		Compositions map[string][]json.RawMessage
@@ -69,6 +80,10 @@ func TestConfig(t *testing.T) {
 	stages = append(stages, config.Compositions["x"])
 	for path, got := range map[string][2]string{
 		"dependencies.a": {string(config.Dependencies["a"]), `{"latency":"0s","fail":{"ratio":0.25,"first":2,"after":"0s"},"cancel_cleanup":"20ms","cost":0}`},
+		"slo":            {string(config.SLO), `{"end_to_end":"9s","first_token":"1s"}`},
+		"fault":          {string(config.Fault), `{"phase":"two","warmup":"5s","cooldown":"6s","bucket":"500ms","black_hole":"20s","partition_heals":true}`},
+		"recovery":       {string(config.Recovery), `{"phase":"one","clean_window":"0s","detector":{"entry":"95%","exit":"80.5%","window":"5s","hold":"10s","timeout":"40s"}}`},
+		"gates":          {string(config.Gates), `{"enforce":true,"send_skew_p99":"4ms","send_skew_max":"40ms","host_cpu":"60%","gc_pause_p99":"2ms","fire_within":"400ms","stale_at_least":"0s","share_min":"40%","share_max":"60%","baseline_goodput":"0%"}`},
 		"dependencies.b": {string(config.Dependencies["b"]), `{"latency":{"first":"1ms","later":{"normal":{"mean":"1ms"}}},"hang":false}`},
 		"hedge":          {string(stages[0][5]), `{"hedge":{"extra":2,"on_failure":false}}`},
 		"retry":          {string(stages[0][2]), `{"retry":{"attempts":2,"backoff":{"kind":"linear","base":"1ms","factor":3,"cap":"9ms","jitter":"proportional(0.25)"},"on":["failure","rate"]}}`},
@@ -134,7 +149,7 @@ func generic(t *testing.T, text string) (v any) {
 
 func TestSchema(t *testing.T) {
 	schema := compiled(t)
-	good := map[string]string{"all": all, "small": small}
+	good := map[string]string{"all": all, "small": small, "gates as a word": small + "gates: enforced\nprotocol: ./mine.yaml\n"}
 	for _, b := range BuiltIn() {
 		source, err := Source(b.Name)
 		if err != nil {
@@ -162,6 +177,13 @@ func TestSchema(t *testing.T) {
 		"a phase without a name":      {"name: one, for", "for"},
 		"text in place of a number":   {"tokens: 3", "tokens: three"},
 		"a distribution that is none": {"uniform:", "triangular:"},
+		"a share beyond the whole":    {"exit: 0.805", "exit: 80.5"},
+		"a share that is none":        {"entry: 95%", "entry: most"},
+		"a gate without unit":         {"send_skew_p99: 4ms", "send_skew_p99: 4"},
+		"an unknown gate":             {"host_cpu: 60%", "cpu: 60%"},
+		"an unknown word for gates":   {"gates: {enforce: true, ", "gates: always # {"},
+		"a fault in no phase":         {"fault: {phase: two, ", "fault: {"},
+		"a comparison of nothing":     {"compare:\n  - {measure: y, ", "compare:\n  - {"},
 	} {
 		text := strings.Replace(all, edit[0], edit[1], 1)
 		if text == all {
@@ -246,6 +268,14 @@ func TestExplain(t *testing.T) {
 		"compositions.mine.0.retry.attempts":    {"a whole number", "Default: 3\n"},
 		"compositions.mine.fallback.to.0.call":  {"text", "Ends the stack"},
 		"compositions.mine.retry.on":            {"Words: failure, timeout"},
+		"gates":                                 {"gates: reported, enforced or a mapping with enforce, send_skew_p99", "Default: 50ms."},
+		"gates.host_cpu":                        {"a share such as 90% or 0.9", "Default: 70%\n"},
+		"slo.end_to_end":                        {"a duration", "0 is no limit"},
+		"fault":                                 {"a mapping with phase, warmup", "Default: 1s."},
+		"recovery.detector.entry":               {"a share", "Default: 90%\n"},
+		"compare.0.compositions":                {"a list of words", "the second is compared with the first"},
+		"protocol":                              {"./mine.yaml"},
+		"repeat":                                {"a whole number", "Default: 1\n"},
 	} {
 		got, err := Explain(path)
 		if err != nil {
@@ -282,6 +312,10 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(all), "phases.*.for=1s")
 	f.Add([]byte(stacks), "compositions.*.limit.permits=[")
 	f.Add([]byte("a: &a [*a]\n<<: {x: y}\n"), "=")
+	f.Add([]byte(all), "gates.send_skew_p99=1ms")
+	f.Add([]byte(small+"gates: enforced\n"), "gates.host_cpu=50%")
+	f.Add([]byte(pinned(nil)), "repeat=4")
+	f.Add([]byte(small+"protocol: ./none.yaml\n"), "protocol=replica-loss@0.2")
 	f.Add([]byte(small+"notes: [ # x\n a, # y\n b]\n"), "notes.0=z")
 	corpus, err := filepath.Glob("../studies/*.yaml")
 	if err != nil {

@@ -126,13 +126,16 @@ func (r *reader) text(n *yaml.Node, v reflect.Value, path string) {
 	}
 	err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value))
 	if err == nil {
+		if name, ok := shorthand[v.Type()]; ok {
+			r.places[join(path, name)] = r.placeOf(n)
+		}
 		return
 	}
 	want := err.Error()
 	if i := strings.LastIndex(want, ": expected "); i >= 0 {
 		want = want[i+2:]
 	}
-	if _, number := strconv.ParseFloat(n.Value, 64); number == nil && takesFields(v.Type()) {
+	if _, number := strconv.ParseFloat(n.Value, 64); number == nil && takesFields(v.Type()) && v.Type() != gatesType {
 		want = "has no unit: write " + n.Value + "ms or " + n.Value + "s"
 	}
 	r.wrong(n, path, show(n), want)

@@ -15,6 +15,10 @@
 // setting that brought it. Doubts do not keep a study from running; they are
 // its [Study.Warnings].
 //
+// A protocol pins numbers of the studies that name it: built in, or a file of
+// the user's own. A study that weakens a pinned value does not load; see
+// [Pin] for what a pin can say.
+//
 // A study that has been read is not changed any more and may be used from any
 // goroutine. Durations are time.Duration, rates [brunt/clock.Rate].
 package study

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"brunt/dependency"
+	"brunt/measure"
 )
 
 // field is one setting of a configuration struct.
@@ -17,6 +18,7 @@ type field struct {
 	typ   reflect.Type
 	owner reflect.Type // the struct that declares it
 	goes  string       // its name in Go
+	brief bool         // not in the configuration while it is at its default
 }
 
 var fieldCache sync.Map // reflect.Type -> []field
@@ -38,7 +40,7 @@ func fieldsOf(t reflect.Type) []field {
 				all = append(all, in)
 			}
 		case tagged && name != "-":
-			all = append(all, field{name, []int{i}, f.Type, t, f.Name})
+			all = append(all, field{name, []int{i}, f.Type, t, f.Name, f.Tag.Get("config") == "changed"})
 		}
 	}
 	fieldCache.Store(t, all)
@@ -70,6 +72,8 @@ var (
 	latencyType   = reflect.TypeFor[dependency.Latency]()
 	behaviourType = reflect.TypeFor[dependency.Behaviour]()
 	byAttemptType = reflect.TypeFor[dependency.ByAttempt]()
+	gatesType     = reflect.TypeFor[Gates]()
+	shareType     = reflect.TypeFor[measure.PPM]()
 	textType      = reflect.TypeFor[encoding.TextUnmarshaler]()
 	defaultsType  = reflect.TypeFor[interface{ SetDefaults() }]()
 	mappingType   = reflect.TypeFor[mapping]()
@@ -84,6 +88,9 @@ type mapping interface {
 	// elem is the type of the values.
 	elem() reflect.Type
 }
+
+// shorthand is the setting that a word stands for where a mapping could be.
+var shorthand = map[reflect.Type]string{gatesType: "enforce", latencyType: "constant", byAttemptType: "constant"}
 
 // isText reports whether a type can be written as a word.
 func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textType) }

@@ -23,6 +23,10 @@ func kindOf(t reflect.Type) string {
 		return "a number, a percentage or a duration"
 	case t == reflect.TypeFor[policy.Jitter]():
 		return "none, full, equal, decorrelated or proportional(r)"
+	case t == shareType:
+		return "a share such as 90% or 0.9"
+	case t == gatesType:
+		return reported + ", " + enforced + " or a mapping with " + strings.Join(fieldNames(t), ", ")
 	case t == latencyType || t == byAttemptType:
 		return "a duration, or a mapping with one of " + strings.Join(fieldNames(t), ", ")
 	case t == stageType:

@@ -36,6 +36,7 @@ type Options struct {
 // with the whole (check).
 type reader struct {
 	file    string // as faults name it
+	role    string // what the file is to be; empty for a study
 	folder  string // of the files it names; empty when it has none
 	options Options
 
@@ -44,6 +45,7 @@ type reader struct {
 	places   places
 	sets     map[*yaml.Node]string // nodes that come from a --set
 	files    []File
+	protocol *Protocol // nil for none
 }
 
 // origin is what a study remembers of its reading.
@@ -51,6 +53,7 @@ type origin struct {
 	yaml     []byte
 	warnings Errors
 	files    []File
+	protocol *Protocol
 }
 
 // Read reads a study, overrides it with settings, and checks it. The source is
@@ -123,10 +126,12 @@ func (r *reader) read(text []byte) (*Study, error) {
 	s := &Study{}
 	s.SetDefaults()
 	r.decode(root, reflect.ValueOf(s).Elem(), "")
+	enforceGates(s, root)
 	r.readFiles(s)
 	problems := check.New()
 	s.check(problems, r.options.Measure)
 	warnings := r.sift(problems.All())
+	r.hold(s)
 	if len(r.errs) == 0 {
 		problems = check.New()
 		s.checkWhole(problems)
@@ -137,7 +142,7 @@ func (r *reader) read(text []byte) (*Study, error) {
 		return nil, r.errs
 	}
 	warnings.sort()
-	s.origin = &origin{yaml: text, warnings: warnings, files: r.files}
+	s.origin = &origin{yaml: text, warnings: warnings, files: r.files, protocol: r.protocol}
 	if len(r.options.Sets) > 0 {
 		out, err := r.write()
 		if err != nil {

@@ -65,6 +65,8 @@ var required = map[reflect.Type][]string{
 	reflect.TypeFor[Phase]():       {"name", "for"},
 	reflect.TypeFor[Fallback]():    {"to"},
 	reflect.TypeFor[Expectation](): {"measure"},
+	reflect.TypeFor[Comparison]():  {"measure", "compositions"},
+	reflect.TypeFor[Fault]():       {"phase"},
 }
 
 const (
@@ -81,6 +83,11 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Pattern: durationPattern}, {Const: 0}}}
 	case t == reflect.TypeFor[clock.Rate]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^[^/]+/[^/]+$`}
+	case t == shareType:
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "number", Minimum: "0", Maximum: "1"},
+			{Type: "string", Pattern: `^([0-9]+\.?[0-9]*|\.[0-9]+) *%?$`},
+		}}
 	case t == reflect.TypeFor[policy.Jitter]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^(none|full|equal|decorrelated|proportional\(.+\))$`}
 	case t == reflect.TypeFor[Quantity]():
@@ -126,9 +133,13 @@ func completeSchema(s *jsonschema.Schema, t reflect.Type, defs jsonschema.Defini
 			completeSchema(defs[defName(in)], in, defs, done)
 		}
 	}
-	if isText(t) { // a duration will do
+	if isText(t) { // a word or a duration will do
+		word := schemaOf(durationType)
+		if t == gatesType {
+			word = &jsonschema.Schema{Type: "string", Enum: []any{reported, enforced}}
+		}
 		fields := *s
-		*s = jsonschema.Schema{Description: fields.Description, AnyOf: []*jsonschema.Schema{schemaOf(durationType), &fields}}
+		*s = jsonschema.Schema{Description: fields.Description, AnyOf: []*jsonschema.Schema{word, &fields}}
 		fields.Description = ""
 	}
 }

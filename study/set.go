@@ -111,12 +111,13 @@ func (s *setting) field(n *yaml.Node, t reflect.Type, steps []string, path strin
 	if n.Kind != yaml.MappingNode && n.Kind != 0 && !isText(t) && n.ShortTag() != "!!null" {
 		return &stepError{path, "", "stands in " + show(n) + ": expected " + kindOf(t)}
 	}
-	return s.child(n, f.name, f.typ, steps[1:], path)
+	return s.child(n, t, f.name, f.typ, steps[1:], path)
 }
 
 // child follows a step to a key of a mapping, and adds the key when the rest
-// of the path leads somewhere.
-func (s *setting) child(n *yaml.Node, key string, t reflect.Type, steps []string, path string) *stepError {
+// of the path leads somewhere. owner is the struct that the mapping is of, or
+// nil.
+func (s *setting) child(n *yaml.Node, owner reflect.Type, key string, t reflect.Type, steps []string, path string) *stepError {
 	if v := valueOf(n, key); v != nil {
 		return s.walk(v, t, steps, path)
 	}
@@ -125,13 +126,22 @@ func (s *setting) child(n *yaml.Node, key string, t reflect.Type, steps []string
 		return err
 	}
 	if n.Kind != yaml.MappingNode {
+		was := n.Value
 		*n = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle, LineComment: n.LineComment}
 		s.r.sets[n] = s.text
+		if owner == gatesType && was == enforced && key != shorthand[gatesType] { // a limit does not take that back
+			n.Content = append(n.Content, s.scalar(shorthand[gatesType], "!!str"), s.scalar("true", "!!bool"))
+		}
 	}
-	k := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}
-	s.r.sets[k] = s.text
-	n.Content = append(n.Content, k, v)
+	n.Content = append(n.Content, s.scalar(key, "!!str"), v)
 	return nil
+}
+
+// scalar makes a node that comes from this setting.
+func (s *setting) scalar(value, tag string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
+	s.r.sets[n] = s.text
+	return n
 }
 
 func valueOf(n *yaml.Node, key string) *yaml.Node {
@@ -168,7 +178,7 @@ func (s *setting) named(n *yaml.Node, of reflect.Type, steps []string, path stri
 	}
 	path = join(path, steps[0])
 	if strings.HasPrefix(path, "phases.") {
-		return s.child(n, steps[0], of, steps[1:], path)
+		return s.child(n, nil, steps[0], of, steps[1:], path)
 	}
 	return &stepError{path, "no " + strconv.Quote(steps[0]), suggest(steps[0], names)}
 }

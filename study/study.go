@@ -8,6 +8,7 @@ import (
 	"brunt/clock"
 	"brunt/dependency"
 	"brunt/load"
+	"brunt/measure"
 	"brunt/policy"
 )
 
@@ -21,6 +22,10 @@ type Study struct {
 	Clock Clock `yaml:"clock"`
 	// The seed of every draw.
 	Seed int64 `yaml:"seed"`
+	// How often it runs: with the seeds seed, seed+1, ….
+	Repeat int `yaml:"repeat" config:"changed"`
+	// A protocol that pins numbers, built in (replica-loss@0.2) or a file in the study's folder (./mine.yaml). A study that weakens one does not load.
+	ProtocolName string `yaml:"protocol"`
 	// When requests arrive.
 	Load load.Load `yaml:"load"`
 	// On the real clock: how long load is sent through a stack of its own before each composition, and thrown away.
@@ -33,18 +38,24 @@ type Study struct {
 	Phases []Phase `yaml:"phases"`
 	// The stacks to compare, by name, each outermost stage first.
 	Compositions Ordered[Stack] `yaml:"compositions"`
+	// What callers were promised. Without it there is no goodput.
+	SLO *measure.SLO `yaml:"slo"`
+	// The fault of a fault study. Without it the run is not cut into windows.
+	Fault *Fault `yaml:"fault"`
 	// How recovery is judged.
 	Recovery Recovery `yaml:"recovery"`
 	// How attempts are counted into buckets to show a herd.
 	Herd Herd `yaml:"herd"`
 	// How artefacts of ties are looked for, on the virtual clock.
 	Ties Ties `yaml:"ties"`
-	// Whether a failed gate on the send path makes a run on the real clock invalid: reported, or enforced as under a protocol.
+	// The limits of what judges the instrument, and whether a failed gate makes a run on the real clock invalid: reported, enforced, or a mapping.
 	Gates Gates `yaml:"gates"`
 	// Which tables the report shows: outcomes, amplification, recovery, herd, providers.
 	Tables []Table `yaml:"tables"`
 	// What the study is expected to show.
 	Expect []Expectation `yaml:"expect"`
+	// Secondary comparisons of two compositions, declared before the run.
+	Compare []Comparison `yaml:"compare"`
 	// Remarks for the reader of the report.
 	Notes []string `yaml:"notes"`
 
@@ -59,18 +70,6 @@ const (
 	Virtual Clock = "virtual"
 	Real    Clock = "real"
 )
-
-// Gates says what a failed gate on the send path does.
-type Gates string
-
-// What gates do.
-const (
-	Reported Gates = "reported"
-	Enforced Gates = "enforced"
-)
-
-// EnforcesGates reports whether a failed gate makes the run invalid.
-func (s *Study) EnforcesGates() bool { return s.Gates == Enforced }
 
 // Phase is a stretch of time in which things stay as they are.
 type Phase struct {
@@ -122,6 +121,8 @@ type Recovery struct {
 	Phase string `yaml:"phase"`
 	// The length of a window in which every request must complete.
 	CleanWindow time.Duration `yaml:"clean_window"`
+	// How the return of goodput after a fault is told.
+	Detector measure.Detector `yaml:"detector" config:"changed"`
 }
 
 // Herd says how attempts are counted into buckets.
@@ -171,8 +172,8 @@ type Expectation struct {
 func (s *Study) SetDefaults() {
 	*s = Study{
 		Clock:   Virtual,
-		Gates:   Reported,
 		Seed:    1,
+		Repeat:  1,
 		Horizon: 30 * time.Second,
 		Tables:  []Table{Outcomes, Amplification, RecoveryTable},
 	}
@@ -180,10 +181,14 @@ func (s *Study) SetDefaults() {
 	s.Recovery.SetDefaults()
 	s.Herd.SetDefaults()
 	s.Ties.SetDefaults()
+	s.Gates.SetDefaults()
 }
 
-// SetDefaults sets windows of 250 ms.
-func (r *Recovery) SetDefaults() { *r = Recovery{CleanWindow: 250 * time.Millisecond} }
+// SetDefaults sets windows of 250 ms, and the detector of the replica-loss
+// protocol.
+func (r *Recovery) SetDefaults() {
+	*r = Recovery{CleanWindow: 250 * time.Millisecond, Detector: measure.Pinned}
+}
 
 // SetDefaults sets buckets of 20 ms.
 func (h *Herd) SetDefaults() { *h = Herd{Bucket: 20 * time.Millisecond} }

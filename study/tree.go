@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,15 +31,19 @@ func (r *reader) parse(text []byte) (root *yaml.Node) {
 	}
 	switch {
 	case len(text) > mostBytes:
-		return refuse(0, fmt.Sprintf("has more than %d bytes: expected a study of at most 1 MB", mostBytes))
+		return refuse(0, fmt.Sprintf("has more than %d bytes: expected a %s of at most 1 MB", mostBytes, r.what()))
 	case bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text):
-		return refuse(0, "is not text: expected a study as YAML in UTF-8")
+		return refuse(0, "is not text: expected a "+r.what()+" as YAML in UTF-8")
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	doc, err := document(decoder)
 	switch {
 	case errors.Is(err, io.EOF):
-		return refuse(0, "is empty: expected a study; `brunt init outage` writes one to start from")
+		want := "is empty: expected a " + r.what()
+		if r.role == "" {
+			want += "; `brunt init outage` writes one to start from"
+		}
+		return refuse(0, want)
 	case err != nil:
 		line, want := yamlFault(err)
 		return refuse(line, want)
@@ -46,7 +51,7 @@ func (r *reader) parse(text []byte) (root *yaml.Node) {
 	switch next, err := document(decoder); {
 	case err == nil:
 		r.errs = append(r.errs, Error{File: r.file, Line: next.Line, Column: max(next.Column, 1),
-			Want: "a second document begins here: expected one study in a file"})
+			Want: "a second document begins here: expected one " + r.what() + " in a file"})
 	case !errors.Is(err, io.EOF):
 		line, want := yamlFault(err)
 		return refuse(line, want)
@@ -61,6 +66,9 @@ func (r *reader) parse(text []byte) (root *yaml.Node) {
 	r.document = doc
 	return doc.Content[0]
 }
+
+// what is the word for what the file is to be.
+func (r *reader) what() string { return cmp.Or(r.role, "study") }
 
 // document reads one document. The library panics on a few broken inputs that
 // it should report.
@@ -105,7 +113,7 @@ func (g *guard) visit(n *yaml.Node, depth int) bool {
 	g.nodes++
 	switch {
 	case g.nodes > mostNodes:
-		return g.refuse(n, fmt.Sprintf("more than %d values, counting what aliases repeat: expected a study, not a bomb", mostNodes))
+		return g.refuse(n, fmt.Sprintf("more than %d values, counting what aliases repeat: expected a %s, not a bomb", mostNodes, g.r.what()))
 	case depth > mostDepth:
 		return g.refuse(n, fmt.Sprintf("nested more than %d deep", mostDepth))
 	}

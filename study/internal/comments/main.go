@@ -14,6 +14,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,7 +23,7 @@ import (
 
 // packages are the folders of the packages that declare settings, from that
 // of package study.
-var packages = []string{"study", "load", "policy", "dependency"}
+var packages = []string{"study", "load", "policy", "dependency", "measure"}
 
 const out = "comments.json"
 
@@ -41,15 +42,18 @@ type comments struct {
 	Docs map[string]string `json:"docs"`
 	// The constants of a named string type, in their order.
 	Words map[string][]string `json:"words"`
+
+	used map[string]bool // types of fields
 }
 
 func run(check bool) error {
-	all := comments{map[string]string{}, map[string][]string{}}
+	all := comments{map[string]string{}, map[string][]string{}, map[string]bool{}}
 	for _, name := range packages {
 		if err := all.folder(name); err != nil {
 			return err
 		}
 	}
+	maps.DeleteFunc(all.Words, func(of string, _ []string) bool { return !all.used[of] })
 	b, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err
@@ -101,6 +105,7 @@ func (c *comments) declaration(pkg string, d *ast.GenDecl) {
 			if s, ok := spec.Type.(*ast.StructType); ok && hasSettings(s) {
 				c.Docs[pkg+"."+spec.Name.Name] = text(doc)
 				c.fields(pkg+"."+spec.Name.Name, s)
+				c.types(pkg, s)
 			}
 		case *ast.ValueSpec:
 			if d.Tok == token.CONST {
@@ -128,6 +133,22 @@ func (c *comments) fields(of string, s *ast.StructType) {
 			}
 		}
 	}
+}
+
+// types notes what the fields of a struct are made of.
+func (c *comments) types(pkg string, s *ast.StructType) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if in, ok := n.X.(*ast.Ident); ok {
+				c.used["brunt/"+in.Name+"."+n.Sel.Name] = true
+			}
+			return false
+		case *ast.Ident:
+			c.used[pkg+"."+n.Name] = true
+		}
+		return true
+	})
 }
 
 func (c *comments) constants(pkg string, spec *ast.ValueSpec) {
