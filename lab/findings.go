@@ -32,6 +32,7 @@ func findings(s *study.Study, r *Result) []string {
 			f.providers()
 		}
 	}
+	f.fault()
 	f.ties()
 	return f.list
 }
@@ -155,7 +156,7 @@ func (f *finder) slowed(phase string, rows []phaseOf) {
 }
 
 func (f *finder) recovery() {
-	if f.study.Recovery.CleanWindow == 0 {
+	if f.study.Recovery.CleanWindow == 0 || f.result.Aborted {
 		return
 	}
 	type group struct {
@@ -188,6 +189,30 @@ func (f *finder) recovery() {
 	}
 	if len(parts) > 0 {
 		f.add("Callers were well again in %s: %s.", f.result.Compositions[0].Recovery.Phase, strings.Join(parts, "; "))
+	}
+}
+
+// fault tells how long each stack took to come back from the study's fault.
+func (f *finder) fault() {
+	for i := range f.result.Compositions {
+		c := &f.result.Compositions[i]
+		if c.Fault == nil || c.Fault.PreFault.Baseline.Goodput == nil {
+			continue
+		}
+		against := c.Fault.PreFault
+		level := percent(against.Baseline.Good, against.Baseline.Scheduled)
+		switch d := against.Detection; d.Status {
+		case measure.Recovered:
+			label := ""
+			if against.Label != "" {
+				label = " (" + against.Label + ")"
+			}
+			f.add("%s was back at its pre-fault level, a goodput of %s, %s after the fault began%s.", c.Name, level, span(*d.Time), label)
+		case measure.HoldIncomplete:
+			f.add("%s came back to its pre-fault level, a goodput of %s, at %s after the fault began, but observation ended inside the hold: it is not known to have stayed.", c.Name, level, span(*d.Candidate))
+		default:
+			f.add("%s was not back at its pre-fault level, a goodput of %s, by the end of observation.", c.Name, level)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"brunt/measure"
+	"brunt/record"
 	"brunt/record/parquet"
 	"brunt/study"
 )
@@ -178,18 +178,12 @@ func (f *Folder) remake(s *study.Study, stored *Result) (*Result, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	names := s.Compositions.Names()
-	compositions := make([]measure.Composition, len(names))
-	for i, name := range names {
-		m := measure.NewRecorder(plan(s), s.Schedule().Expected())
-		if err := rows.Feed(name, m); err != nil {
-			return nil, err
-		}
-		if compositions[i], err = m.Composition(name); err != nil {
-			return nil, fmt.Errorf("composition %s: %w", name, err)
-		}
+	all := jobs(s)
+	outcomes, err := measureAll(s, all, 1, func(i int, m record.Sink) error { return rows.Feed(all[i].key, m) })
+	if err != nil {
+		return nil, err
 	}
-	r := newResult(s, stored.Instrument, compositions)
+	r := newResult(s, stored.Instrument)
 	r.Aborted, r.Ties, r.TiesReason = stored.Aborted, stored.Ties, stored.TiesReason
 	var watched []Gate
 	for _, g := range stored.Gates {
@@ -197,6 +191,5 @@ func (f *Folder) remake(s *study.Study, stored *Result) (*Result, error) {
 			watched = append(watched, g)
 		}
 	}
-	r.conclude(s, watched)
-	return r, nil
+	return r, r.conclude(s, outcomes, watched)
 }

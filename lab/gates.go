@@ -1,7 +1,8 @@
 package lab
 
 import (
-	"fmt"
+	"math"
+	"time"
 
 	"brunt/measure"
 	"brunt/study"
@@ -14,6 +15,7 @@ type Gate struct {
 	Limit    float64  `json:"limit"`
 	Value    *float64 `json:"value"`
 	Unit     string   `json:"unit,omitempty"`
+	AtLeast  bool     `json:"at_least,omitempty"` // the limit is the least value, not the most
 	Applies  bool     `json:"applies"`
 	Enforced bool     `json:"enforced"` // failing makes the run invalid
 	Passed   bool     `json:"passed"`
@@ -29,21 +31,33 @@ const (
 	gateUndispatched = "requests scheduled and not dispatched"
 	gateCPU          = "host CPU over any 5 s"
 	gateGC           = "garbage collection pause p99"
+	gateBaseline     = "baseline goodput"
 )
 
 // measured sets the value of a gate and judges it: it must be at most the
 // limit, or below that of garbage collection pauses.
 func (g *Gate) measured(v float64) {
 	g.Value, g.Applies = &v, true
-	if g.Passed = v < g.Limit || v == g.Limit && g.Name != gateGC; !g.Passed {
+	switch {
+	case g.AtLeast:
+		g.Passed = v >= g.Limit
+	case g.Name == gateGC:
+		g.Passed = v < g.Limit
+	default:
+		g.Passed = v <= g.Limit
+	}
+	if !g.Passed {
 		g.Reason = "over the limit"
+		if g.AtLeast {
+			g.Reason = "under the limit"
+		}
 	}
 }
 
 // gates judges the instrument. Its own accounting must always hold. The gates
 // on the send path apply on the real clock, and are enforced when the study
-// asks for it; watched are those that the run has watched itself.
-func gates(s *study.Study, compositions []measure.Composition, watched []Gate) []Gate {
+// asks for it; watched holds what the run has measured of its own machine.
+func gates(s *study.Study, compositions []measure.Composition, watched []Gate, aborted bool) []Gate {
 	var lost, active, p99, most float64
 	var offered int64
 	for i := range compositions {
@@ -60,17 +74,28 @@ func gates(s *study.Study, compositions []measure.Composition, watched []Gate) [
 		}
 	}
 	own := []Gate{{Name: gateLost}, {Name: gateActive}}
+	if s.Fault != nil {
+		own = append(own, baselineGate(s, compositions))
+	}
 	own[0].measured(lost)
 	own[1].measured(active)
-	for i := range own {
+	for i := range own[:2] {
 		own[i].Enforced = true
 		if !own[i].Passed {
 			own[i].Reason = "brunt has a fault of its own: please report it with the study"
 		}
 	}
-	send := []Gate{{Name: gateSkewP99, Limit: 5, Unit: "ms"}, {Name: gateSkewMax, Limit: 50, Unit: "ms"}, {Name: gateUndispatched}}
+	send := []Gate{
+		{Name: gateSkewP99, Limit: inMillis(s.Gates.SendSkewP99), Unit: "ms"},
+		{Name: gateSkewMax, Limit: inMillis(s.Gates.SendSkewMax), Unit: "ms"},
+		{Name: gateUndispatched},
+	}
+	watch := []Gate{
+		{Name: gateCPU, Limit: 100 * s.Gates.HostCPU.Float(), Unit: "%"},
+		{Name: gateGC, Limit: inMillis(s.Gates.GCPauseP99), Unit: "ms"},
+	}
 	if s.Clock == study.Virtual {
-		send = append(send, Gate{Name: gateCPU, Limit: 70, Unit: "%"}, Gate{Name: gateGC, Limit: 1, Unit: "ms"})
+		send = append(send, watch...)
 		for i := range send {
 			send[i].Reason = "does not apply: the virtual clock waits for the instrument"
 		}
@@ -78,20 +103,55 @@ func gates(s *study.Study, compositions []measure.Composition, watched []Gate) [
 	}
 	send[0].measured(p99)
 	send[1].measured(most)
-	if scheduled := s.Schedule(); scheduled.Exact() {
+	switch scheduled := s.Schedule(); {
+	case aborted:
+		send[2].Reason = "not measured: the run was aborted, and arrivals stopped early"
+	case scheduled.Exact():
 		send[2].measured(float64(max(0, scheduled.Expected()*int64(len(compositions))-offered)))
-	} else {
+	default:
 		send[2].measured(0) // the schedule is drawn as the run goes; each arrival of it was dispatched
 	}
-	send = append(send, watched...)
+	for i := range watch {
+		watch[i].Reason = "not measured"
+		for _, w := range watched {
+			switch {
+			case w.Name != watch[i].Name:
+			case w.Value == nil:
+				watch[i].Reason = w.Reason
+			default:
+				watch[i].Reason = ""
+				watch[i].measured(*w.Value)
+			}
+		}
+	}
+	send = append(send, watch...)
 	for i := range send {
 		send[i].Applies, send[i].Enforced = true, s.EnforcesGates()
 		if !send[i].Passed && !send[i].Enforced {
-			send[i].Reason += fmt.Sprintf(" (reported, not enforced: the study says gates: %s)", s.Gates)
+			send[i].Reason += " (reported, not enforced: the study neither names a protocol nor says gates: enforced)"
 		}
 	}
 	return append(own, send...)
 }
+
+// baselineGate judges whether the system was well before the fault: the lowest
+// goodput of any baseline window.
+func baselineGate(s *study.Study, compositions []measure.Composition) Gate {
+	g := Gate{Name: gateBaseline, Limit: 100 * s.Gates.BaselineGoodput.Float(), Unit: "%", AtLeast: true, Applies: true, Enforced: s.EnforcesGates()}
+	lowest := math.Inf(1)
+	for i := range compositions {
+		f := compositions[i].Fault
+		if f == nil || f.PreFault.Baseline.Goodput == nil {
+			g.Reason = "not measured: the baseline is not estimable"
+			return g
+		}
+		lowest = min(lowest, 100**f.PreFault.Baseline.Goodput)
+	}
+	g.measured(lowest)
+	return g
+}
+
+func inMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // valid reports whether no enforced gate has failed.
 func valid(gates []Gate) bool {

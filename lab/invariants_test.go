@@ -51,7 +51,6 @@ type witness struct {
 	requests  map[int64]record.Request
 	attempts  map[int64]int32
 	lastStart map[int64]time.Duration
-	open      int64
 }
 
 func (w *witness) Request(r *record.Request) {

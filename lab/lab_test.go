@@ -1,9 +1,11 @@
 package lab
 
 import (
+	"context"
 	"io"
 	"testing"
 
+	"brunt/record"
 	"brunt/study"
 )
 
@@ -22,5 +24,12 @@ func writer(b []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
+	}
+}
+
+// virtually returns what runs jobs on the virtual clock.
+func virtually(all []job) func(int, record.Sink) error {
+	return func(i int, sink record.Sink) error {
+		return runJob(context.Background(), all, i, sink, false, nil)
 	}
 }

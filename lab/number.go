@@ -16,6 +16,7 @@ type Number struct {
 	Value   float64 // in milliseconds when Unit is "ms"
 	Unit    string
 	Refusal string // why the data cannot carry it; empty when Value holds
+	Beyond  bool   // the refused number lies above any that could have been measured
 }
 
 // names of numbers that belong to one phase, or to the whole run
@@ -39,7 +40,11 @@ var phaseNumbers = map[string]func(*measure.Phase) Number{
 
 // names of numbers that a composition has once
 var wholeNumbers = map[string]func(*measure.Composition) Number{
-	"recovery":           func(c *measure.Composition) Number { return millis(c.Recovery.CleanWindow, c.Recovery.Reason) },
+	"recovery": func(c *measure.Composition) Number {
+		n := millis(c.Recovery.CleanWindow, c.Recovery.Reason)
+		n.Beyond = strings.HasPrefix(n.Refusal, "not observed")
+		return n
+	},
 	"cancelled":          func(c *measure.Composition) Number { return count(c.Cancelled) },
 	"losers_pending":     func(c *measure.Composition) Number { return count(c.LosersPending) },
 	"cleanup.p99":        func(c *measure.Composition) Number { return millis(c.Cleanup.P99, c.Cleanup.Reason) },
@@ -193,5 +198,7 @@ func quantile(p *measure.Phase, i int) Number {
 		return Number{Unit: "ms", Refusal: p.Incidence.Reason}
 	}
 	q := p.Incidence.Quantiles[i]
-	return millis(q.Millis, q.Reason)
+	n := millis(q.Millis, q.Reason)
+	n.Beyond = q.Status == measure.Beyond || q.Status == measure.Unattainable
+	return n
 }

@@ -23,14 +23,29 @@ type Result struct {
 	Config        json.RawMessage       `json:"config"`        // the study as run, with defaults
 	Instrument    Instrument            `json:"instrument"`
 	StudySHA256   string                `json:"study_sha256"` // of study.yaml beside the result
+	Protocol      *Protocol             `json:"protocol"`     // null when the study names none
 	Valid         bool                  `json:"valid"`
 	Aborted       bool                  `json:"aborted"`
 	Gates         []Gate                `json:"gates"`
 	Compositions  []measure.Composition `json:"compositions"` // null when the run is not valid
+	Repeats       []Repeat              `json:"repeats"`      // of a study that repeats, the first one included
+	Secondary     []Secondary           `json:"secondary"`    // comparisons that the study declares
+	Comparisons   []Comparison          `json:"comparisons"`  // of each composition with the first
 	Ties          *Ties                 `json:"ties"`         // null when none were looked for
 	TiesReason    string                `json:"ties_reason,omitempty"`
+	FaultReason   string                `json:"fault_reason,omitempty"` // why recovery from the study's fault is not there
 	Findings      []string              `json:"findings"`
 	Expectations  []Verdict             `json:"expectations"`
+
+	// Hidden holds what an invalid run would have shown. It is never written.
+	Hidden *Result `json:"-"`
+}
+
+// Protocol names the protocol that a run was bound by.
+type Protocol struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	SHA256  string `json:"sha256"`
 }
 
 // Instrument says which brunt made the result.

@@ -55,10 +55,16 @@ type Progress struct {
 func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment, error) {
 	env := environment(o.Command)
 	started := wallClock()
-	names := s.Compositions.Names()
-	compositions := make([]measure.Composition, len(names))
-	env.Compositions = make([]Wall, len(names))
+	all := jobs(s)
+	env.Compositions = make([]Wall, len(all))
 
+	var rows *parquet.Writer
+	if o.Folder != nil && o.Rows {
+		var err error
+		if rows, err = parquet.Create(o.Folder.Path(), keys(all), s.Dependencies.Names()); err != nil {
+			return nil, nil, fmt.Errorf("write rows: %w", err)
+		}
+	}
 	var mu sync.Mutex // compositions on the virtual clock report at the same time
 	progress := o.Progress
 	if progress != nil {
@@ -68,38 +74,22 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 			o.Progress(p)
 		}
 	}
-	var rows *parquet.Writer
-	if o.Folder != nil && o.Rows {
-		var err error
-		if rows, err = parquet.Create(o.Folder.Path(), names, s.Dependencies.Names()); err != nil {
-			return nil, nil, fmt.Errorf("write rows: %w", err)
-		}
-	}
-	var watched []Gate
 	var machine *client
 	if s.Clock == study.Real {
 		machine = watchClient()
 	}
-	err := each(len(names), workers(s), func(i int) error {
+	outcomes, err := measureAll(s, all, workers(s), func(i int, m record.Sink) error {
 		begun := wallClock()
-		m := measure.NewRecorder(plan(s), s.Schedule().Expected())
-		var sink record.Sink = m
 		if rows != nil {
 			file := rows.Composition(i)
 			defer file.Close()
-			sink = record.Sinks{m, file}
+			m = record.Sinks{m, file}
 		}
-		if err := runOne(ctx, s, i, sink, rows != nil, progress); err != nil {
-			return err
-		}
-		c, err := m.Composition(names[i])
-		if err != nil {
-			return fmt.Errorf("composition %s: %w", names[i], err)
-		}
-		compositions[i] = c
-		env.Compositions[i] = Wall{names[i], sinceMillis(begun)}
-		return nil
+		err := runJob(ctx, all, i, m, rows != nil, progress)
+		env.Compositions[i] = Wall{all[i].key, sinceMillis(begun)}
+		return err
 	})
+	var watched []Gate
 	if machine != nil {
 		watched = machine.end()
 	}
@@ -113,17 +103,83 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 	if err != nil {
 		return nil, nil, err
 	}
-	result := newResult(s, o.Instrument, compositions)
+	result := newResult(s, o.Instrument)
 	result.Aborted = ctx.Err() != nil
-	if result.Ties, result.TiesReason, err = findTies(ctx, s, compositions); err != nil {
+	if result.Ties, result.TiesReason, err = findTies(ctx, s, outcomes); err != nil {
 		return nil, nil, err
 	}
 	if ctx.Err() != nil && !result.Aborted { // noisy runs that were cut short prove nothing
 		result.Ties, result.TiesReason = nil, "interrupted while they were looked for"
 	}
-	result.conclude(s, watched)
+	if err := result.conclude(s, outcomes, watched); err != nil {
+		return nil, nil, err
+	}
 	env.WallMillis = sinceMillis(started)
 	return result, env, nil
+}
+
+// job is one composition of one repeat.
+type job struct {
+	study       *study.Study // with the seed of the repeat
+	composition int          // position in the study
+	name        string
+	key         string // of its rows: the name, and @SEED behind it but for the first repeat
+}
+
+// jobs lists the compositions of all repeats, repeat by repeat.
+func jobs(s *study.Study) []job {
+	var all []job
+	for k := range int64(s.Repeat) {
+		seeded := *s
+		seeded.Seed = s.Seed + k
+		for i, name := range s.Compositions.Names() {
+			key := name
+			if k > 0 {
+				key = fmt.Sprintf("%s@%d", name, seeded.Seed)
+			}
+			all = append(all, job{&seeded, i, name, key})
+		}
+	}
+	return all
+}
+
+func keys(all []job) []string {
+	list := make([]string, len(all))
+	for i := range all {
+		list[i] = all[i].key
+	}
+	return list
+}
+
+// outcome is what was measured of one job.
+type outcome struct {
+	composition measure.Composition
+	rows        measure.Rows // nil when there are too many to keep
+}
+
+// measureAll measures what feed sends of each job, so many jobs at a time.
+func measureAll(s *study.Study, all []job, workers int, feed func(i int, m record.Sink) error) ([]outcome, error) {
+	expected := s.Schedule().Expected()
+	keep := expected*int64(len(all)) <= rowsMost
+	outcomes := make([]outcome, len(all))
+	err := each(len(all), workers, func(i int) error {
+		m := measure.NewRecorder(plan(s), expected)
+		sink := record.Sink(m)
+		if keep {
+			outcomes[i].rows = make(measure.Rows, 0, expected)
+			sink = record.Sinks{m, &outcomes[i].rows}
+		}
+		if err := feed(i, sink); err != nil {
+			return err
+		}
+		c, err := m.Composition(all[i].name)
+		if err != nil {
+			return fmt.Errorf("composition %s: %w", all[i].key, err)
+		}
+		outcomes[i].composition = c
+		return nil
+	})
+	return outcomes, err
 }
 
 // workers is how many compositions run at a time.
@@ -169,21 +225,21 @@ func guarded(i int, f func(int) error) (err error) {
 	return f(i)
 }
 
-// runOne runs one composition to its end.
-func runOne(ctx context.Context, s *study.Study, i int, sink record.Sink, events bool, progress func(Progress)) error {
-	name := s.Compositions.Names()[i]
+// runJob runs one composition of one repeat to its end.
+func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool, progress func(Progress)) error {
+	s, name := all[i].study, all[i].name
 	told := func(warmup bool, length time.Duration) func(time.Duration) {
 		if progress == nil {
 			return nil
 		}
 		return func(at time.Duration) {
-			progress(Progress{name, i, s.Compositions.Len(), warmup, at, length})
+			progress(Progress{all[i].key, i, len(all), warmup, at, length})
 		}
 	}
 	if s.Clock == study.Virtual {
 		return runOn(ctx, clock.Virtual(), s, name, s.Schedule(), sink, events, told(false, s.Length()))
 	}
-	if s.Warmup > 0 && s.Load.Rated() && ctx.Err() == nil {
+	if s.Warmup > 0 && s.Load.Rated() {
 		warmup := load.New(load.Load{Arrivals: load.Constant}, []load.Segment{{To: s.Warmup, Rate: s.Rate(0)}}, s.Luck())
 		if err := runReal(ctx, s, name, warmup, nowhere{}, false, told(true, s.Warmup)); err != nil {
 			return err
@@ -222,32 +278,71 @@ func (nowhere) Request(*record.Request) {}
 func (nowhere) Attempt(*record.Attempt) {}
 func (nowhere) Event(*record.Event)     {}
 
-func newResult(s *study.Study, instrument Instrument, compositions []measure.Composition) *Result {
-	return &Result{
+func newResult(s *study.Study, instrument Instrument) *Result {
+	r := &Result{
 		Schema: Schema, Study: s.Name, Question: s.Question, Seed: s.Seed, Clock: s.Clock,
-		Deterministic: s.Clock == study.Virtual && !random(s),
+		Deterministic: deterministic(s),
 		Config:        s.Config(), Instrument: instrument, StudySHA256: studySum(s),
-		Compositions: compositions,
 	}
+	if p := s.Protocol(); p != nil {
+		r.Protocol = &Protocol{p.Name, p.Version, p.SHA256}
+	}
+	return r
 }
 
-// studySum is the SHA-256 of study.yaml.
+// studySum is the SHA-256 of the study as it was run.
 func studySum(s *study.Study) string {
 	sum := sha256.Sum256(s.YAML())
 	return hex.EncodeToString(sum[:])
 }
 
-// conclude adds what follows from the numbers.
-func (r *Result) conclude(s *study.Study, watched []Gate) {
-	r.Gates = gates(s, r.Compositions, watched)
+// conclude adds the numbers, and what follows from them.
+func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) error {
+	var err error
+	if r.FaultReason, err = recoveries(s, outcomes); err != nil {
+		return err
+	}
+	if err := services(s, outcomes); err != nil {
+		return err
+	}
+	repeats := split(s, outcomes)
+	r.Compositions = repeats[0].Compositions
+	r.Comparisons = compareAll(s, repeats, outcomes)
+	if r.Secondary, err = secondaries(s, repeats); err != nil {
+		return err
+	}
+	if len(repeats) > 1 {
+		r.Repeats = repeats
+		summarize(repeats)
+	}
+	var every []measure.Composition
+	for _, repeat := range repeats {
+		every = append(every, repeat.Compositions...)
+	}
+	r.Gates = gates(s, every, watched, r.Aborted)
 	r.Valid = valid(r.Gates)
 	r.Findings = findings(s, r)
 	r.Expectations = judge(s, r.Compositions)
 	if !r.Valid {
-		r.Compositions, r.Findings, r.Ties = nil, []string{}, nil
+		shown := *r
+		r.Hidden = &shown
+		r.Compositions, r.Repeats, r.Comparisons, r.Secondary, r.Ties = nil, nil, []Comparison{}, []Secondary{}, nil
 		r.TiesReason = "the run is not valid"
-		r.Expectations = []Verdict{}
+		r.Findings, r.Expectations = []string{}, []Verdict{}
 	}
+	return nil
+}
+
+// split sorts the outcomes of all jobs into repeats.
+func split(s *study.Study, outcomes []outcome) []Repeat {
+	n := s.Compositions.Len()
+	repeats := make([]Repeat, len(outcomes)/n)
+	for i := range outcomes {
+		r := &repeats[i/n]
+		r.Seed = s.Seed + int64(i/n)
+		r.Compositions = append(r.Compositions, outcomes[i].composition)
+	}
+	return repeats
 }
 
 // FailedExpectations counts the expectations that did not hold.

@@ -28,6 +28,7 @@ type runner struct {
 	submissionsPool []*submission
 
 	arrival  arrival
+	timeline []clock.Timer
 	shedding int64 // most requests in flight; 0 for no limit
 	horizon  time.Duration
 
@@ -82,8 +83,12 @@ func (r *runner) run(stop <-chan struct{}) {
 
 func (r *runner) tell(e record.Event) { r.sink.Event(&e) }
 
-// abort stops arrivals; what is in flight goes on to its end.
+// abort stops arrivals; what is in flight goes on to its end. The phase in
+// which that happens lasts until then: the real clock does not wait for others.
 func (r *runner) abort() {
+	for _, t := range r.timeline {
+		r.loop.Cancel(t)
+	}
 	if r.loop.Cancel(r.arrival.timer) {
 		r.aborted = true
 		r.tell(record.Event{At: r.loop.Now(), What: record.WhatAborted})
@@ -94,7 +99,7 @@ func (r *runner) abort() {
 func (r *runner) setTimeline() {
 	for i := range r.study.Phases {
 		from, _ := r.study.Span(i)
-		r.loop.At(from, clock.Timeline, clock.Func(func() {
+		t := r.loop.At(from, clock.Timeline, clock.Func(func() {
 			for d, name := range r.study.Dependencies.Names() {
 				r.models[d].Become(r.study.Behaviour(i, name))
 			}
@@ -102,6 +107,7 @@ func (r *runner) setTimeline() {
 				r.observe(record.Event{At: r.loop.Now(), What: record.WhatPhase, State: r.study.Phases[i].Name})
 			}
 		}))
+		r.timeline = append(r.timeline, t)
 	}
 }
 

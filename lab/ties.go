@@ -29,7 +29,8 @@ var wholeTies = []tieNumber{{"recovery", 10, 0}}
 
 // findTies repeats a virtual run with dispatch noise, and names the numbers
 // that change much.
-func findTies(ctx context.Context, s *study.Study, compositions []measure.Composition) (*Ties, string, error) {
+func findTies(ctx context.Context, s *study.Study, outcomes []outcome) (*Ties, string, error) {
+	compositions := split(s, outcomes)[0].Compositions
 	switch total := s.Schedule().Expected() * int64(len(compositions)); {
 	case s.Clock == study.Real:
 		return nil, "not looked for on the real clock", nil
@@ -66,44 +67,29 @@ func findTies(ctx context.Context, s *study.Study, compositions []measure.Compos
 		for job := i; job < len(noisy); job += len(compositions) {
 			trials = append(trials, &noisy[job])
 		}
-		for p := range s.Phases {
+		for _, phase := range s.Phases {
 			for _, n := range phaseTies {
-				ties.compare(n, &compositions[i], trials, p)
+				ties.compare(n, &compositions[i], trials, phase.Name)
 			}
 		}
 		for _, n := range wholeTies {
-			ties.compare(n, &compositions[i], trials, wholeRun)
+			ties.compare(n, &compositions[i], trials, whole)
 		}
 	}
 	return ties, "", nil
 }
 
-const wholeRun = -1 // instead of a phase
-
 // compare notes a number of a phase, or of the whole run, if a trial differs
 // much from the run without noise.
-func (t *Ties) compare(n tieNumber, c *measure.Composition, trials []*measure.Composition, phase int) {
-	a := Artefact{Composition: c.Name, Phase: "whole", Measure: n.name, Least: math.Inf(1), Most: math.Inf(-1)}
-	find := func(c *measure.Composition) Number {
-		var p *measure.Phase
-		if phase != wholeRun {
-			p = &c.Phases[phase]
-			a.Phase = p.Name
-		}
-		v, err := Find(c, p, n.name)
-		if err != nil {
-			v.Refusal = err.Error()
-		}
-		return v
-	}
-	value := find(c)
+func (t *Ties) compare(n tieNumber, c *measure.Composition, trials []*measure.Composition, phase string) {
+	value := numberOf(c, phase, n.name)
 	if value.Refusal != "" {
 		return
 	}
-	a.Value = value.Value
+	a := Artefact{Composition: c.Name, Phase: phase, Measure: n.name, Value: value.Value, Least: math.Inf(1), Most: math.Inf(-1)}
 	much := false
 	for _, trial := range trials {
-		v := find(trial)
+		v := numberOf(trial, phase, n.name)
 		if v.Refusal != "" {
 			continue
 		}

@@ -44,19 +44,19 @@ func watchClient() *client {
 	return c
 }
 
-// end stops watching and returns the two gates.
+// end stops watching and returns what two gates judge.
 func (c *client) end() []Gate {
 	close(c.stop)
 	<-c.stopped
-	cpu := Gate{Name: gateCPU, Limit: 70, Unit: "%"}
+	cpu, gc := Gate{Name: gateCPU}, Gate{Name: gateGC}
 	if busiest, ok := c.cpu.busiest(); ok {
-		cpu.measured(busiest)
+		cpu.Value = &busiest
 	} else {
 		cpu.Reason = "not measured: this system does not tell how busy its processors are"
 	}
-	gc := Gate{Name: gateGC, Limit: 1, Unit: "ms"}
 	if p99, ok := pauseP99(c.pauses, gcPauses()); ok {
-		gc.measured(p99 * 1e3)
+		pause := p99 * 1e3
+		gc.Value = &pause
 	} else {
 		gc.Reason = "not measured: the Go runtime does not tell its pauses"
 	}
