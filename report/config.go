@@ -28,7 +28,18 @@ type config struct {
 	Recovery     struct {
 		Phase       string `json:"phase"`
 		CleanWindow span   `json:"clean_window"`
+		Detector    struct {
+			Entry   string `json:"entry"` // what is left out is pinned
+			Exit    string `json:"exit"`
+			Window  span   `json:"window"`
+			Hold    span   `json:"hold"`
+			Timeout span   `json:"timeout"`
+		} `json:"detector"`
 	} `json:"recovery"`
+	SLO struct {
+		EndToEnd   span `json:"end_to_end"`
+		FirstToken span `json:"first_token"`
+	} `json:"slo"`
 	Herd struct {
 		Bucket span `json:"bucket"`
 	} `json:"herd"`

@@ -103,7 +103,7 @@ func result(t testing.TB, name string) *lab.Result {
 
 func outageResult(t testing.TB) *lab.Result {
 	r := result(t, "outage")
-	r.Seed, r.Question = 1, "What do four stacks do to callers and to a dependency while it slows, fails and recovers?"
+	r.Seed, r.Deterministic, r.Question = 1, true, "What do four stacks do to callers and to a dependency while it slows, fails and recovers?"
 	all := measure.Latencies{}
 	healthy := row{phase: "healthy", offered: 3000, admitted: 3000, completed: 3000, attempts: 3000, p95: 5, p99: 5, success: 5}
 	slow := row{phase: "slowdown", offered: 3000, admitted: 3000, completed: 3000, attempts: 3000, p95: 300, p99: 300, success: 300}
@@ -252,6 +252,7 @@ var fixtures = []struct {
 	make func(testing.TB) *lab.Result
 }{
 	{"outage", outageResult}, {"stampede", stampedeResult}, {"provider-failure", providerResult}, {"invalid", invalidResult},
+	{"repeated", repeatedResult}, {"fault", faultResult},
 }
 
 func fixture(t testing.TB, name string) *lab.Result {

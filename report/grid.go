@@ -133,7 +133,11 @@ func (t *terminal) table(tab *Table, under string) {
 		rows = rows[:tab.Brief]
 	}
 	g := newGrid(tab, rows)
-	for _, piece := range g.split(t.width - len(indent)) {
+	pieces := g.split(t.width - len(indent))
+	if len(rows) == 0 { // the notes say all
+		pieces = nil
+	}
+	for _, piece := range pieces {
 		t.line("")
 		for l := range strings.Lines(t.render(g, piece, rows)) {
 			t.line(indent + strings.TrimRight(l, "\n"))

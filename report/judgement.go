@@ -128,7 +128,25 @@ func gateValue(g lab.Gate) string {
 	return quantity(*g.Value, g.Unit, false)
 }
 
-const noResult = ", so its numbers do not count and are not shown."
+const (
+	noResult   = ", so its numbers do not count and are not shown."
+	invalidRun = "INVALID RUN: these numbers do not count"
+)
+
+// despite makes the report of a run that is not valid with the numbers that it
+// would have shown: first why they do not count, then the numbers.
+func despite(r *lab.Result, c *config) *document {
+	shown := *r.Hidden
+	shown.Valid, shown.Gates, shown.Expectations = true, nil, nil
+	d := assemble(r, c)
+	why := &d.Sections[0]
+	why.Title = "Why the numbers do not count"
+	for i, s := range why.Lead {
+		why.Lead[i] = strings.Replace(s, noResult, ", so its numbers do not count.", 1)
+	}
+	d.Sections = append(d.Sections, assemble(&shown, c).Sections...)
+	return d
+}
 
 // whyInvalid says in a sentence why a run shows no result.
 func whyInvalid(r *lab.Result) string {

@@ -71,6 +71,9 @@ func (m *markdown) section(s *section) {
 	if s.Table != nil {
 		m.table(s.Table, s.Title)
 	}
+	for i := range s.Tables {
+		m.table(&s.Tables[i], "")
+	}
 }
 
 func (m *markdown) items(items []string) {
@@ -108,6 +111,15 @@ func (m *markdown) table(t *Table, under string) {
 	if t.Caption != "" {
 		m.block(escape(t.Caption))
 	}
+	if len(t.Rows) > 0 {
+		m.rows(t)
+	}
+	for _, n := range t.Notes {
+		m.block(escape(n))
+	}
+}
+
+func (m *markdown) rows(t *Table) {
 	row := func(cells []string) { m.w.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	head := make([]string, len(t.Head))
 	rule := make([]string, len(t.Head))
@@ -127,9 +139,6 @@ func (m *markdown) table(t *Table, under string) {
 		row(line)
 	}
 	m.w.WriteByte('\n')
-	for _, n := range t.Notes {
-		m.block(escape(n))
-	}
 }
 
 // escape makes a text mean itself in Markdown: one line, without markup and
@@ -152,7 +161,7 @@ func escape(s string) string {
 			continue
 		case strings.ContainsRune("\\`*[]|~", c),
 			c == '_' && !(i > 0 && i+1 < len(runes) && wordRune(runes[i-1]) && wordRune(runes[i+1])),
-			i == 0 && strings.ContainsRune("#+-=", c),
+			i == 0 && strings.ContainsRune("#+-=", c) && !(len(runes) > 1 && '0' <= runes[1] && runes[1] <= '9'), // -1 is a number
 			(c == '.' || c == ')') && leadingNumber(runes[:i]) && (i+1 == len(runes) || runes[i+1] == ' '):
 			b.WriteByte('\\')
 		}
@@ -192,6 +201,9 @@ func environment(r *lab.Result, env *lab.Environment) section {
 	}
 	add("brunt", version)
 	add("SHA-256 of study.yaml", r.StudySHA256)
+	if p := r.Protocol; p != nil {
+		add("SHA-256 of protocol "+p.Name+"@"+p.Version, p.SHA256)
+	}
 	if env == nil {
 		add("Machine", "not recorded")
 		return s

@@ -14,7 +14,6 @@ package report
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -42,7 +41,9 @@ type section struct {
 	Lead       []string // paragraphs
 	Items      []string
 	Table      *Table
+	Tables     []Table // further ones, each with a title of its own
 	Histograms *histograms
+	Long       bool // a terminal leaves it to report.md
 }
 
 // Tables returns the tables that the study asks for, in its order. A result
@@ -75,6 +76,17 @@ func assemble(r *lab.Result, c *config) *document {
 		add(section{Title: "Findings", Items: r.Findings})
 	}
 	d.Sections = append(d.Sections, tableSections(r, c)...)
+	d.Sections = append(d.Sections, withinSLO(r, c)...)
+	d.Sections = append(d.Sections, faultSections(r, c)...)
+	if s, show := declared(r); show {
+		add(s)
+	}
+	if s, show := overRepeats(r, c); show {
+		add(s)
+	}
+	if s, show := againstFirst(r, c); show {
+		add(s)
+	}
 	if s, show := ties(r); show {
 		add(s)
 	}
@@ -133,7 +145,10 @@ func (c *config) tables() []string {
 }
 
 func facts(r *lab.Result) []fact {
-	list := []fact{{Text: string(r.Clock) + " clock"}, {Text: "seed " + strconv.FormatInt(r.Seed, 10)}}
+	list := []fact{{Text: string(r.Clock) + " clock"}, {Text: seeds(r)}}
+	if p := r.Protocol; p != nil {
+		list = append(list, fact{Text: "protocol " + p.Name + "@" + p.Version})
+	}
 	if s := requests(r); s != "" {
 		list = append(list, fact{Text: s})
 	}
@@ -144,6 +159,9 @@ func facts(r *lab.Result) []fact {
 	}
 	if r.Aborted {
 		list = append(list, fact{"aborted: arrivals were stopped early", Bad})
+	}
+	if r.Valid && r.Deterministic {
+		list = append(list, fact{Text: "no draw of chance, so no sampling error and no intervals"})
 	}
 	if n := int64(len(r.Expectations)); n > 0 && r.Valid {
 		if failed := failedExpectations(r); failed > 0 {

@@ -88,7 +88,10 @@ func limits(r *lab.Result) section {
 		"An attempt behaves as its dependency did when the attempt started: one that began in one phase may end in the next.",
 		"Percentiles are nearest-rank over all samples. In short runs few samples stand behind a p99.",
 		"A dependency is simulated: no sockets, no serialisation, no queue in front of it, so overload does not slow it down.",
-		"The numbers are of one seed, and of this configuration; they say nothing about the capacity of any real system.",
+		"The numbers are of the seeds above, and of this configuration; they say nothing about the capacity of any real system.",
+	}
+	if r.Deterministic {
+		s.Items = append(s.Items, noChance)
 	}
 	if r.Clock == study.Virtual {
 		s.Items = append(s.Items, "The virtual clock runs without delays of its own, so scheduler lag is 0 unless the study adds noise. The same study and seed give the same numbers on any machine.")

@@ -16,6 +16,9 @@ type TextOptions struct {
 	Color  bool   // without it there is not one escape code
 	Width  int    // columns; 0 means 100
 	Folder string // where the results are; "" when they were not written
+	// Invalid shows the numbers of a run that is not valid, when the result
+	// still has them, with a warning around every section.
+	Invalid bool
 }
 
 const (
@@ -36,11 +39,20 @@ func Text(w io.Writer, r *lab.Result, env *lab.Environment, opt TextOptions) err
 	}
 	t := &terminal{w: bufio.NewWriter(w), width: max(opt.Width, leastWidth), color: opt.Color}
 	d := assemble(r, c)
+	if opt.Invalid && !r.Valid && r.Hidden != nil {
+		d = despite(r, c)
+		t.watermark = invalidRun
+	}
+	t.warn()
 	t.heading(d)
 	for i := range d.Sections {
 		t.section(&d.Sections[i])
 	}
 	t.end(r, env, opt.Folder)
+	if t.watermark != "" {
+		t.line("")
+		t.warn()
+	}
 	if err := t.w.Flush(); err != nil {
 		return fmt.Errorf("writing the report of study %q: %w", r.Study, err)
 	}
@@ -52,6 +64,8 @@ type terminal struct {
 	w     *bufio.Writer // keeps its first error until it is flushed
 	width int
 	color bool
+
+	watermark string // stands before every section; "" for none
 }
 
 // The codes of the few colours (ECMA-48, select graphic rendition).
@@ -121,8 +135,19 @@ func (t *terminal) heading(d *document) {
 	t.line(line)
 }
 
+// warn writes the watermark, where there is one.
+func (t *terminal) warn() {
+	if t.watermark != "" {
+		t.line(t.tone(t.watermark, Bad))
+	}
+}
+
 func (t *terminal) section(s *section) {
+	if s.Long {
+		return
+	}
 	t.line("")
+	t.warn()
 	t.line(t.paint(strings.ToUpper(clean(s.Title)), bold))
 	for _, p := range s.Lead {
 		t.prose(indent, p, "")
@@ -135,6 +160,10 @@ func (t *terminal) section(s *section) {
 	}
 	if s.Table != nil {
 		t.table(s.Table, s.Title)
+	}
+	for i := range s.Tables {
+		t.line("")
+		t.table(&s.Tables[i], "")
 	}
 }
 
