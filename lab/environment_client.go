@@ -15,7 +15,8 @@ type client struct {
 	stop    chan struct{}
 	stopped chan struct{}
 	cpu     cpuLoad
-	pauses  *metrics.Float64Histogram // at the start
+	pauses  []uint64  // in measurement windows, by bucket
+	bounds  []float64 // of the buckets; nil when the runtime does not tell
 }
 
 const (
@@ -25,7 +26,7 @@ const (
 
 // watchClient begins to watch.
 func watchClient() *client {
-	c := &client{stop: make(chan struct{}), stopped: make(chan struct{}), pauses: gcPauses()}
+	c := &client{stop: make(chan struct{}), stopped: make(chan struct{})}
 	c.cpu.sample(hostCPU())
 	go func() {
 		defer close(c.stopped)
@@ -44,6 +45,24 @@ func watchClient() *client {
 	return c
 }
 
+// window runs a measurement window: garbage collection outside of one, such as
+// in a warm-up, disturbs no number.
+func (c *client) window(run func() error) error {
+	before := gcPauses()
+	err := run()
+	after := gcPauses()
+	if before == nil || after == nil || len(before.Counts) != len(after.Counts) {
+		return err
+	}
+	if c.bounds == nil {
+		c.bounds, c.pauses = after.Buckets, make([]uint64, len(after.Counts))
+	}
+	for i := range after.Counts {
+		c.pauses[i] += after.Counts[i] - before.Counts[i]
+	}
+	return err
+}
+
 // end stops watching and returns what two gates judge.
 func (c *client) end() []Gate {
 	close(c.stop)
@@ -54,7 +73,7 @@ func (c *client) end() []Gate {
 	} else {
 		cpu.Reason = "not measured: this system does not tell how busy its processors are"
 	}
-	if p99, ok := pauseP99(c.pauses, gcPauses()); ok {
+	if p99, ok := pauseP99(c.pauses, c.bounds); ok {
 		pause := p99 * 1e3
 		gc.Value = &pause
 	} else {
@@ -123,25 +142,23 @@ func gcPauses() *metrics.Float64Histogram {
 	return sample[0].Value.Float64Histogram()
 }
 
-// pauseP99 returns the 99th percentile (nearest rank) of the pauses between
-// two readings in seconds, as the upper end of its bucket; 0 when there was
-// none.
-func pauseP99(before, after *metrics.Float64Histogram) (seconds float64, ok bool) {
-	if before == nil || after == nil || len(before.Counts) != len(after.Counts) {
+// pauseP99 returns the 99th percentile (nearest rank) of counted pauses in
+// seconds, as the upper end of its bucket; 0 when there was none.
+func pauseP99(counts []uint64, bounds []float64) (seconds float64, ok bool) {
+	if len(bounds) != len(counts)+1 {
 		return 0, false
 	}
 	var n uint64
-	for i := range after.Counts {
-		n += after.Counts[i] - before.Counts[i]
+	for _, count := range counts {
+		n += count
 	}
 	rank, seen := (99*n+99)/100, uint64(0)
-	for i := range after.Counts {
-		if seen += after.Counts[i] - before.Counts[i]; n > 0 && seen >= rank {
-			upper := after.Buckets[i+1]
-			if math.IsInf(upper, 1) {
-				upper = after.Buckets[i]
+	for i, count := range counts {
+		if seen += count; n > 0 && seen >= rank {
+			if upper := bounds[i+1]; !math.IsInf(upper, 1) {
+				return upper, true
 			}
-			return upper, true
+			return bounds[i], true
 		}
 	}
 	return 0, true

@@ -32,6 +32,9 @@ const (
 	gateCPU          = "host CPU over any 5 s"
 	gateGC           = "garbage collection pause p99"
 	gateBaseline     = "baseline goodput"
+	gateShare        = "share of the baseline's requests at each replica"
+	gateFire         = "fault fired within"
+	gateStale        = "stale route seen for"
 )
 
 // measured sets the value of a gate and judges it: it must be at most the
@@ -76,6 +79,14 @@ func gates(s *study.Study, compositions []measure.Composition, watched []Gate, a
 	own := []Gate{{Name: gateLost}, {Name: gateActive}}
 	if s.Fault != nil {
 		own = append(own, baselineGate(s, compositions))
+		for _, g := range []Gate{
+			{Name: gateShare, Limit: 100 * s.Gates.ShareMin.Float(), Unit: "%", AtLeast: true},
+			{Name: gateFire, Limit: inMillis(s.Gates.FireWithin), Unit: "ms"},
+			{Name: gateStale, Limit: inMillis(s.Gates.StaleAtLeast), Unit: "ms", AtLeast: true},
+		} {
+			g.Reason = "does not apply: the fault is simulated, in one dependency without replicas"
+			own = append(own, g)
+		}
 	}
 	own[0].measured(lost)
 	own[1].measured(active)

@@ -3,7 +3,7 @@ package lab
 import (
 	"encoding/json"
 	"math"
-	"runtime/metrics"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -116,21 +116,47 @@ func TestBusiest(t *testing.T) {
 
 func TestPauseP99(t *testing.T) {
 	buckets := []float64{0, 1e-5, 1e-4, 1e-3, math.Inf(1)}
-	before := &metrics.Float64Histogram{Counts: []uint64{5, 0, 0, 0}, Buckets: buckets}
 	for _, c := range []struct {
-		after []uint64
-		want  float64
+		counts []uint64
+		want   float64
 	}{
-		{[]uint64{5, 0, 0, 0}, 0},      // no pause
-		{[]uint64{104, 1, 0, 0}, 1e-5}, // 100 pauses: the rank of p99 is 99
-		{[]uint64{103, 2, 0, 0}, 1e-4},
-		{[]uint64{5, 0, 0, 1}, 1e-3}, // beyond the last bound: its lower end
+		{[]uint64{0, 0, 0, 0}, 0},     // no pause
+		{[]uint64{99, 1, 0, 0}, 1e-5}, // 100 pauses: the rank of p99 is 99
+		{[]uint64{98, 2, 0, 0}, 1e-4},
+		{[]uint64{0, 0, 0, 1}, 1e-3}, // beyond the last bound: its lower end
 	} {
-		if got, ok := pauseP99(before, &metrics.Float64Histogram{Counts: c.after, Buckets: buckets}); !ok || got != c.want {
-			t.Errorf("%v: got %v, want %v", c.after, got, c.want)
+		if got, ok := pauseP99(c.counts, buckets); !ok || got != c.want {
+			t.Errorf("%v: got %v, want %v", c.counts, got, c.want)
 		}
+	}
+	if _, ok := pauseP99(nil, nil); ok {
+		t.Error("nothing was read, and there is a percentile")
 	}
 	if gcPauses() == nil {
 		t.Error("the runtime does not tell its pauses")
+	}
+}
+
+// TestWindowsOfPauses: a collection inside of a window counts, one outside does
+// not.
+func TestWindowsOfPauses(t *testing.T) {
+	c := watchClient()
+	defer c.end()
+	total := func() (n uint64) {
+		for _, count := range c.pauses {
+			n += count
+		}
+		return n
+	}
+	if err := c.window(func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	before := total()
+	if err := c.window(func() error { runtime.GC(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := total(); got <= before {
+		t.Errorf("a collection in a window is not counted: %d pauses before, %d after", before, got)
 	}
 }

@@ -85,7 +85,7 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 			defer file.Close()
 			m = record.Sinks{m, file}
 		}
-		err := runJob(ctx, all, i, m, rows != nil, progress)
+		err := runJob(ctx, all, i, m, rows != nil, progress, machine)
 		env.Compositions[i] = Wall{all[i].key, sinceMillis(begun)}
 		return err
 	})
@@ -225,8 +225,9 @@ func guarded(i int, f func(int) error) (err error) {
 	return f(i)
 }
 
-// runJob runs one composition of one repeat to its end.
-func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool, progress func(Progress)) error {
+// runJob runs one composition of one repeat to its end. machine is watched on
+// the real clock; nil for nobody.
+func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool, progress func(Progress), machine *client) error {
 	s, name := all[i].study, all[i].name
 	told := func(warmup bool, length time.Duration) func(time.Duration) {
 		if progress == nil {
@@ -246,7 +247,11 @@ func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool
 		}
 	}
 	runtime.GC() // what came before must not be collected in the middle of this run
-	return runReal(ctx, s, name, s.Schedule(), sink, events, told(false, s.Length()))
+	run := func() error { return runReal(ctx, s, name, s.Schedule(), sink, events, told(false, s.Length())) }
+	if machine == nil {
+		return run()
+	}
+	return machine.window(run)
 }
 
 func runReal(ctx context.Context, s *study.Study, name string, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration)) error {

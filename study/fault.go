@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"brunt/check"
+	"brunt/dependency"
 	"brunt/measure"
 	"brunt/record"
 )
@@ -112,9 +113,25 @@ func (s *Study) checkSLO(p check.Problems) {
 			p.Add(limit.name, limit.d, "beyond the horizon of %v, where a request is censored that could still be in time: expected at most that", s.Horizon)
 		}
 	}
+	if slo.FirstToken > 0 && !s.streams() {
+		p.Doubt("first_token", slo.FirstToken, "no dependency is a stream, so no request ever meets it: give one a first_token, or leave this out")
+	}
 	if slo.EndToEnd > 0 && slo.FirstToken > slo.EndToEnd {
 		p.Doubt("first_token", slo.FirstToken, "not before end_to_end of %v: no stream breaks the one and keeps the other", slo.EndToEnd)
 	}
+}
+
+// streams reports whether any dependency answers with a stream.
+func (s *Study) streams() bool {
+	is := func(of Ordered[dependency.Behaviour]) bool {
+		for _, b := range of.All() {
+			if b.FirstToken != nil {
+				return true
+			}
+		}
+		return false
+	}
+	return is(s.Dependencies) || slices.ContainsFunc(s.Phases, func(p Phase) bool { return is(p.Dependencies) })
 }
 
 // checkDetector checks how the return of goodput is told.

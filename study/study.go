@@ -194,7 +194,7 @@ func (r *Recovery) SetDefaults() {
 func (h *Herd) SetDefaults() { *h = Herd{Bucket: 20 * time.Millisecond} }
 
 // SetDefaults sets eight runs with 0.3 ms of noise.
-func (t *Ties) SetDefaults() { *t = Ties{Runs: 5, Noise: 300 * time.Microsecond} }
+func (t *Ties) SetDefaults() { *t = Ties{Runs: 4, Noise: 300 * time.Microsecond} }
 
 // SetDefaults sets branches in their order.
 func (f *Fallback) SetDefaults() { f.Open = policy.InOrder }
