@@ -1,0 +1,24 @@
+// Command brunt runs studies of what retries, breakers, limits, hedges and
+// fallbacks do to callers and to a dependency that slows, fails or vanishes.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole command. It returns the exit status.
+func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := &command{args: args, env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return c.status(root.ExecuteContext(ctx))
+}

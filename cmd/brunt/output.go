@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"golang.org/x/term"
+
+	"brunt/lab"
+	"brunt/report"
+)
+
+// formats are the ways to write a result on stdout.
+var formats = []string{"text", "markdown", "json"}
+
+// checkFormat is asked before anything is read or run.
+func checkFormat(format string) error {
+	if slices.Contains(formats, format) {
+		return nil
+	}
+	return usagef("--format %q is unknown: expected text, markdown or json", format)
+}
+
+// print writes a result on stdout.
+func (c *command) print(format string, r *lab.Result, env *lab.Environment, o report.TextOptions) error {
+	o.Color, o.Width = c.color(), width(c.stdout)
+	var err error
+	switch format {
+	case "markdown":
+		err = report.Markdown(c.stdout, r, env)
+	case "json":
+		err = report.JSON(c.stdout, r)
+	default:
+		err = report.Text(c.stdout, r, env, o)
+	}
+	if err != nil && o.Folder != "" {
+		return fmt.Errorf("print the report (the results are in %s): %w", o.Folder, err)
+	} else if err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	return nil
+}
+
+// color reports whether to colour what is written on stdout: a terminal that
+// can, and nobody has said NO_COLOR (no-color.org).
+func (c *command) color() bool { return c.capable(c.stdout) && c.getenv("NO_COLOR") == "" }
+
+// capable reports whether w is a terminal that knows escape codes.
+func (c *command) capable(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && c.getenv("TERM") != "dumb"
+}
+
+// width is the width of a terminal, and 100 for anything else.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 100
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"brunt/lab"
+	"brunt/report"
+)
+
+func (c *command) reportCommand() *cobra.Command {
+	var (
+		format      string
+		showInvalid bool
+	)
+	cmd := &cobra.Command{
+		Use:   "report FOLDER",
+		Short: "Make the reports of a run again, from its rows",
+		Long: `Make the reports of a run again: from its rows or, when it kept none, from
+result.json. report.md and result.json are written anew.`,
+		Args:              exactly("FOLDER", "a folder that `brunt run` wrote"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			folder, result, env, err := lab.Open(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			if err := writeReports(folder, result, env); err != nil {
+				return err
+			}
+			if err := c.print(format, result, env, report.TextOptions{Folder: folder.Path(), Invalid: showInvalid}); err != nil {
+				return err
+			}
+			return verdict(result)
+		},
+	}
+	cmd.Flags().BoolVar(&showInvalid, "show-invalid", false, showInvalidUsage)
+	cmd.Flags().StringVar(&format, "format", "text", "what to print: text, markdown or json")
+	offer(cmd, "format", formats...)
+	return cmd
+}
