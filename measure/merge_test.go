@@ -54,7 +54,7 @@ func TestScanIsTheCurve(t *testing.T) {
 		if err != nil || i != len(want.Points) {
 			t.Fatalf("%d points of %d, %v", i, len(want.Points), err)
 		}
-		if got.Final() != want.Final() || got.Ceiling() != want.Ceiling() || got.CensoredBeforeHorizon != want.CensoredBeforeHorizon || got.Points != nil && len(got.Points) > 0 {
+		if got.Final() != want.Final() || got.Ceiling() != want.Ceiling() || got.CensoredBeforeHorizon != want.CensoredBeforeHorizon || len(got.Points) > 0 {
 			t.Fatalf("final %v, ceiling %v, want %v and %v", got.Final(), got.Ceiling(), want.Final(), want.Ceiling())
 		}
 		for i, q := range qs {

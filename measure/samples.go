@@ -26,14 +26,6 @@ func (s *samples) grow() {
 	s.last = make([]int64, 0, chunk)
 }
 
-func (s *samples) len() int64 {
-	n := int64(len(s.last))
-	for _, c := range s.chunks {
-		n += int64(len(c))
-	}
-	return n
-}
-
 // appendTo appends all samples to xs.
 func (s *samples) appendTo(xs []int64) []int64 {
 	for _, c := range s.chunks {

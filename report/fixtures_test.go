@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -253,15 +252,4 @@ var fixtures = []struct {
 }{
 	{"outage", outageResult}, {"stampede", stampedeResult}, {"provider-failure", providerResult}, {"invalid", invalidResult},
 	{"repeated", repeatedResult}, {"fault", faultResult},
-}
-
-func fixture(t testing.TB, name string) *lab.Result {
-	t.Helper()
-	for _, f := range fixtures {
-		if f.name == name {
-			return f.make(t)
-		}
-	}
-	t.Fatal(fmt.Errorf("no fixture %q", name))
-	return nil
 }
