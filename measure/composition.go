@@ -54,7 +54,7 @@ func (r *Recorder) whole() *tally {
 		sum.submitted += p.submitted
 		sum.admitted += p.admitted
 		sum.attempts += p.attempts
-		sum.cost += p.cost
+		sum.cost.plus(p.cost)
 		for c, k := range p.codes {
 			sum.codes[c] += k
 		}
@@ -85,7 +85,7 @@ func (r *Recorder) phase(span Span, t *tally, packed []uint64, scratch []int64, 
 		Censored:  seen.censored,
 		Causes:    make(map[string]int64),
 		ServedBy:  r.byDependency(t.served),
-		Cost:      float64(t.cost) / 1e9,
+		Cost:      t.cost.units(),
 
 		DependencyCalls: r.byDependency(t.calls),
 	}

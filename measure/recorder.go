@@ -50,7 +50,7 @@ type Recorder struct {
 
 	stepLength time.Duration
 	steps      []step
-	herd       []bucket
+	herd       herd
 	windows    []window
 
 	attempts  int64
@@ -75,7 +75,7 @@ type tally struct {
 	served    []int64 // completed requests, by dependency
 	calls     []int64 // attempt rows of the phase's requests, by dependency
 	started   []int64 // attempt rows that start in the phase, by dependency
-	cost      int64   // in billionths, so that the order of rows does not matter
+	cost      cost    // of attempt rows of the phase's requests
 }
 
 // fault remembers what is wrong with the rows: how many, and the one with the
@@ -111,7 +111,6 @@ func NewRecorder(plan Plan, expect int64) *Recorder {
 	}
 	r.seek(r.origin)
 	r.planSteps()
-	r.planHerd()
 	r.planWindows()
 	return r
 }
@@ -229,15 +228,15 @@ func (r *Recorder) Attempt(a *record.Attempt) {
 		r.fault.add(a.Request, "has an attempt at a dependency that the plan does not have")
 		return
 	}
-	if a.Start < a.Intended || a.Cleanup < 0 {
-		r.fault.add(a.Request, "has an attempt that starts before its intended instant, or a negative clean-up")
+	if a.Start < a.Intended || a.Cleanup < 0 || !(a.Cost >= 0 && a.Cost < 9e9) {
+		r.fault.add(a.Request, "has an attempt that starts before its intended instant, a negative clean-up, or a cost outside 0 to 9e9")
 		return
 	}
 	r.attempts++
 	p := &r.phases[r.phaseAt(a.Intended)]
 	p.calls[a.Dependency]++
 	if a.Cost != 0 {
-		p.cost += int64(math.Round(a.Cost * 1e9))
+		p.cost.add(a.Cost)
 	}
 	r.phases[r.phaseAt(a.Start)].started[a.Dependency]++
 	if a.Cancelled {
@@ -249,7 +248,9 @@ func (r *Recorder) Attempt(a *record.Attempt) {
 	if a.Cleanup > 0 {
 		r.cleanup.add(a.Cleanup)
 	}
-	r.steps[r.stepAt(a.Start)].attempts++
+	if a.Start < r.end() {
+		r.steps[r.stepAt(a.Start)].attempts++
+	}
 	r.herdAttempt(a)
 }
 

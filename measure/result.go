@@ -157,7 +157,7 @@ type HerdBucket struct {
 // Timeline holds series over time, in at most 2,000 steps. Requests count in
 // the step of their intended instant, attempts in that of their start; in
 // flight are the requests submitted before the start of the step and not yet
-// ended then. Attempts after the last step are in it.
+// ended then. What starts while the run drains, after the phases, is in no step.
 type Timeline struct {
 	Step      Millis             `json:"step_ms"`
 	Offered   []int64            `json:"offered"`
