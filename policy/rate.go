@@ -160,14 +160,10 @@ func (r *rateRun) Cancel() {
 	if r.inner != nil {
 		r.inner.Cancel()
 	} else {
-		first := s.queue.first == r
 		s.leave(r)
-		if first {
+		if s.queue.n == 0 { // else the token that is due is the next one's
 			s.env.Loop.Cancel(s.timer)
 			s.timer = clock.Timer{}
-			if s.queue.n > 0 {
-				s.await()
-			}
 		}
 	}
 	s.runs.put(r)
