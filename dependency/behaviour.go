@@ -117,6 +117,9 @@ func replace[T any](old **T, with *T) {
 	}
 }
 
+// leastCost is the least cost above 0: costs are added up in billionths.
+const leastCost = 1e-9
+
 // Check reports what is wrong with the settings of an override, which may
 // leave out any of them.
 func (b *Behaviour) Check(p check.Problems) {
@@ -138,6 +141,9 @@ func (b *Behaviour) Check(p check.Problems) {
 	}
 	if b.Cost != nil {
 		check.Between(p, "cost", *b.Cost, 0, 1e6)
+		if c := *b.Cost; c > 0 && c < leastCost {
+			p.Add("cost", c, "expected 0, or at least 0.000000001")
+		}
 	}
 	if b.FirstToken != nil {
 		b.FirstToken.Check(p.In("first_token"))

@@ -165,6 +165,10 @@ func TestBehaviourCheck(t *testing.T) {
 		{"later alone", Behaviour{Latency: &ByAttempt{Later: Fixed(ms)}}, "latency.first"},
 		{"first beside a distribution", Behaviour{Latency: &ByAttempt{First: Fixed(ms), Later: Fixed(ms), Latency: *Fixed(ms)}}, "latency"},
 		{"bad part", Behaviour{Latency: &ByAttempt{First: Fixed(-1), Later: Fixed(ms)}}, "latency.first"},
+		// costs are added up in billionths
+		{"no cost", Behaviour{Latency: five, Cost: p(0.0)}, ""},
+		{"the least cost", Behaviour{Latency: five, Cost: p(1e-9)}, ""},
+		{"a cost below it", Behaviour{Latency: five, Cost: p(0.99e-9)}, "cost"},
 		{"numbers", Behaviour{
 			Latency: five, Fail: &Fail{Ratio: 1.1, First: -1, After: p(-ms)}, FailAfter: p(-ms), CancelCleanup: p(-ms), Cost: p(-1.0), Tokens: p(0), FirstToken: Fixed(-1),
 		}, "fail.ratio fail.first fail.after fail_after cancel_cleanup cost first_token tokens latency"},

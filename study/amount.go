@@ -1,9 +1,9 @@
 package study
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"reflect"
 	"slices"
@@ -69,12 +69,13 @@ func amountOf(v reflect.Value) amount {
 // parseAmount reads the value of a pin as one of a setting of a type. Its
 // error says what was expected.
 func parseAmount(t reflect.Type, text string) (amount, error) {
-	wrong := func() (amount, error) { return amount{}, errors.New("expected " + pinnedKind(t)) }
-	_, isMap := isMapping(t)
+	wrong := func() (amount, error) {
+		return amount{}, errors.New(cmp.Or(outOfRange(t, text), "expected "+pinnedKind(t)))
+	}
 	switch {
-	case isMap || t.Kind() == reflect.Slice:
-		n, err := strconv.ParseUint(text, 10, 31)
-		if err != nil {
+	case isLength(t):
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || n > mostLength {
 			return wrong()
 		}
 		return amount{whole(int64(n)), text}, nil
@@ -101,8 +102,8 @@ func parseAmount(t reflect.Type, text string) (amount, error) {
 		}
 		return amount{whole(n), text}, nil
 	case reflect.Float64:
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		f, ok := number(text)
+		if !ok {
 			return wrong()
 		}
 		return amount{new(big.Rat).SetFloat64(f), text}, nil
@@ -122,7 +123,7 @@ func parseAmount(t reflect.Type, text string) (amount, error) {
 
 // pinnedKind says in words how the value of a pin is written.
 func pinnedKind(t reflect.Type) string {
-	if _, isMap := isMapping(t); isMap || t.Kind() == reflect.Slice {
+	if isLength(t) {
 		return "a length: a whole number"
 	}
 	return kindOf(t)

@@ -17,12 +17,18 @@ const (
 	mostRequests = 100_000_000 // of one composition
 )
 
-// wholeRun is what results call all phases together.
-const wholeRun = "whole"
+// Names that results have taken.
+const (
+	wholeRun        = "whole" // all phases together
+	allDependencies = "total" // all dependencies together
+)
+
+// leastBucket is the shortest in which attempts are counted.
+const leastBucket = 100 * time.Microsecond
 
 // check reports what is wrong with a study, setting by setting. judge knows
 // the names of measures; nil takes any.
-func (s *Study) check(p check.Problems, judge func(string, bool, []string) error) {
+func (s *Study) check(p check.Problems, judge judge) {
 	named(p, "study", s.Name, "the name of the study")
 	check.OneOf(p, "clock", s.Clock, Virtual, Real)
 	s.checkRepeat(p)
@@ -43,13 +49,10 @@ func (s *Study) check(p check.Problems, judge func(string, bool, []string) error
 	s.checkFault(p.In("fault"))
 	s.checkRecovery(p.In("recovery"))
 	s.checkDetector(p.In("recovery", "detector"))
-	p.Positive("herd.bucket", s.Herd.Bucket)
+	s.Herd.check(p.In("herd"))
 	check.Between(p, "ties.runs", s.Ties.Runs, 0, 1000)
 	if s.Ties.Runs > 0 {
 		p.Positive("ties.noise", s.Ties.Noise)
-		if s.Horizon > 0 && s.Ties.Noise >= s.Horizon {
-			p.Add("ties.noise", s.Ties.Noise, "expected less than the horizon of %v", s.Horizon)
-		}
 	}
 	for i, t := range s.Tables {
 		check.OneOf(p.In("tables"), strconv.Itoa(i), t, Outcomes, Amplification, RecoveryTable, HerdTable, Providers)
@@ -104,7 +107,19 @@ func (s *Study) checkDependencies(p check.Problems) {
 	counted(p, "dependencies", s.Dependencies.Len(), "dependency")
 	in := p.In("dependencies")
 	for name, b := range s.Dependencies.All() {
+		if name == allDependencies {
+			in.Add(name, nil, "%s is what results call all dependencies together: expected another name", name)
+		}
 		b.Check(in.In(name))
+	}
+}
+
+// check refuses buckets that would be many and empty: attempts are counted in
+// no finer ones.
+func (h *Herd) check(p check.Problems) {
+	p.Positive("bucket", h.Bucket)
+	if h.Bucket > 0 && h.Bucket < leastBucket {
+		p.Add("bucket", h.Bucket, "expected at least %v", leastBucket)
 	}
 }
 
@@ -171,37 +186,6 @@ func (s *Study) checkRecovery(p check.Problems) {
 	}
 	if i >= 0 && s.Phases[i].For > 0 && s.Recovery.CleanWindow > s.Phases[i].For {
 		p.Doubt("clean_window", s.Recovery.CleanWindow, "longer than phase %s (%v): recovery cannot be observed", names[i], s.Phases[i].For)
-	}
-}
-
-func (s *Study) checkExpectations(p check.Problems, judge func(string, bool, []string) error) {
-	if len(s.Expect) > mostListed {
-		p.Add("expect", len(s.Expect), "expected at most %d", mostListed)
-		return
-	}
-	for i, e := range s.Expect {
-		in := p.In("expect", strconv.Itoa(i))
-		if _, known := s.Compositions.Get(e.Composition); !known && e.Composition != "" {
-			in.Add("composition", fmt.Sprintf("unknown composition %q", e.Composition), "%s", suggest(e.Composition, s.Compositions.Names()))
-		}
-		s.checkNumber(in, e.Measure, e.Phase, judge)
-		if e.AtMost == nil && e.AtLeast == nil && e.Equals == nil {
-			in.Add("", nil, "expects nothing: add at_most, at_least or equals")
-		}
-	}
-}
-
-// checkNumber checks the name of a number, and the phase that it is of.
-func (s *Study) checkNumber(p check.Problems, measure, phase string, judge func(string, bool, []string) error) {
-	if phases := s.phaseNames(); phase != "" && !slices.Contains(phases, phase) {
-		p.Add("phase", fmt.Sprintf("unknown phase %q", phase), "%s", suggest(phase, phases))
-	}
-	if measure == "" {
-		p.Add("measure", nil, "missing: expected which number it is about, such as attempts/offered")
-	} else if judge != nil {
-		if err := judge(measure, phase != "", s.Dependencies.Names()); err != nil {
-			p.Add("measure", strconv.Quote(clip(measure)), "%v", err)
-		}
 	}
 }
 

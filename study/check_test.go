@@ -54,6 +54,9 @@ stdin:1:1: compositions: missing: expected at least one composition`},
 		{"a stream that a phase breaks", strings.Replace(study1(call), "{latency: 40ms}", "{first_token: 1ms}", 1), "stdin:4:68: phases.1.dependencies.a.latency: given: first_token is given too: expected latency, or first_token with token_gap and tokens"},
 		{"recovery in no phase", study1(call + "recovery: {phase: r}"), `stdin:6:19: recovery.phase: unknown phase "r": did you mean "p"?`},
 		{"no bucket", study1(call + "herd: {bucket: 0s}"), "stdin:6:16: herd.bucket: 0s: expected a duration above 0"},
+		{"a bucket too short", study1(call + "herd: {bucket: 99999ns}"), "stdin:6:16: herd.bucket: 99.999µs: expected at least 100µs"},
+		{"a dependency with a reserved name", strings.NewReplacer("b: {latency", "total: {latency", "call: b", "call: total").Replace(study1(call)), "stdin:3:43: dependencies.total: total is what results call all dependencies together: expected another name"},
+		{"a cost too small to add up", strings.Replace(study1(call), "a: {latency: 10ms", "a: {cost: 0.5e-9, latency: 10ms", 1), "stdin:3:26: dependencies.a.cost: 5e-10: expected 0, or at least 0.000000001"},
 		{"ties without noise", study1(call + "ties: {noise: 0}"), "stdin:6:15: ties.noise: 0s: expected a duration above 0"},
 		{"too many runs", study1(call + "ties: {runs: 1001}"), "stdin:6:14: ties.runs: 1001: expected 0 to 1000"},
 		{"an expectation without a measure", study1(call + "expect: [{at_most: 1}]"), "stdin:6:10: expect.0.measure: missing: expected which number it is about, such as attempts/offered"},
@@ -72,28 +75,13 @@ func TestCheckAllows(t *testing.T) {
 		"a dependency that phases complete": strings.NewReplacer("a: {latency: 10ms}", "a: {}", "name: p", "name: p, dependencies: {a: {refuse: true}}").Replace(study1("compositions: {x: [{call: a}], y: [{call: b}]}")),
 		"no policy at all":                  small,
 		"no search for ties":                small + "ties: {runs: 0, noise: 0}\n",
+		"noise beyond the horizon":          small + "horizon: 300us\n",
+		"the shortest bucket":               small + "herd: {bucket: 100us}\n",
 		"no judgement of recovery":          small + "recovery: {clean_window: 0s}\n",
 	} {
 		if _, err := text(t, s); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestMeasureNames(t *testing.T) {
-	var asked []string
-	judge := func(name string, phase bool, dependencies []string) error {
-		asked = append(asked, fmt.Sprint(name, phase, dependencies))
-		if name == "bad" {
-			return fmt.Errorf("no such number")
-		}
-		return nil
-	}
-	s := study1("compositions: {x: [{call: a}], y: [{call: b}]}\nexpect: [{measure: good, phase: p, at_most: 1}, {measure: bad, at_least: 1}]")
-	_, err := Read("-", Options{Stdin: strings.NewReader(s), Measure: judge})
-	faults(t, err, `stdin:6:59: expect.1.measure: "bad": no such number`)
-	if d := cmp.Diff([]string{"goodtrue [a b]", "badfalse [a b]"}, asked); d != "" {
-		t.Error(d)
 	}
 }
 

@@ -40,7 +40,7 @@ func (s *Study) checkRepeat(p check.Problems) {
 	}
 }
 
-func (s *Study) checkComparisons(p check.Problems, judge func(string, bool, []string) error) {
+func (s *Study) checkComparisons(p check.Problems, judge judge) {
 	if len(s.Compare) > mostListed {
 		p.Add("", len(s.Compare), "expected at most %d", mostListed)
 		return

@@ -1,8 +1,8 @@
 package study
 
 import (
+	"cmp"
 	"encoding"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -114,10 +114,10 @@ func (r *reader) duration(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	want := "expected a duration such as 5ms, 30s or 1h30m"
-	if _, err := strconv.ParseFloat(n.Value, 64); err == nil {
+	if numberText.MatchString(n.Value) {
 		want = "has no unit: write " + n.Value + "ms or " + n.Value + "s"
 	}
-	r.wrong(n, path, show(n), want)
+	r.wrong(n, path, show(n), cmp.Or(outOfRange(v.Type(), n.Value), want))
 }
 
 func (r *reader) text(n *yaml.Node, v reflect.Value, path string) {
@@ -135,22 +135,21 @@ func (r *reader) text(n *yaml.Node, v reflect.Value, path string) {
 	if i := strings.LastIndex(want, ": expected "); i >= 0 {
 		want = want[i+2:]
 	}
-	if _, number := strconv.ParseFloat(n.Value, 64); number == nil && takesFields(v.Type()) && v.Type() != gatesType {
+	if numberText.MatchString(n.Value) && takesFields(v.Type()) && v.Type() != gatesType {
 		want = "has no unit: write " + n.Value + "ms or " + n.Value + "s"
 	}
-	r.wrong(n, path, show(n), want)
+	r.wrong(n, path, show(n), cmp.Or(outOfRange(v.Type(), n.Value), want))
 }
 
 func (r *reader) integer(n *yaml.Node, v reflect.Value, path string) {
 	if !r.scalar(n, v.Type(), path) {
 		return
 	}
-	s := strings.ReplaceAll(n.Value, "_", "")
-	i, err := strconv.ParseInt(s, 10, 64)
-	digits := strings.TrimLeft(s, "+-")
+	i, err := strconv.ParseInt(n.Value, 10, v.Type().Bits())
+	digits := strings.TrimLeft(n.Value, "+-")
 	switch {
-	case err != nil && n.ShortTag() == "!!int" && strings.TrimLeft(digits, "0123456789") == "":
-		r.wrong(n, path, show(n), "expected a whole number of at most 18 digits")
+	case err != nil && isPlain(n) && outOfRange(v.Type(), n.Value) != "": // YAML takes a large one for something else
+		r.wrong(n, path, show(n), outOfRange(v.Type(), n.Value))
 	case err != nil || n.ShortTag() != "!!int":
 		r.wrong(n, path, show(n), "expected a whole number")
 	case len(digits) > 1 && digits[0] == '0':
@@ -164,14 +163,20 @@ func (r *reader) float(n *yaml.Node, v reflect.Value, path string) {
 	if !r.scalar(n, v.Type(), path) {
 		return
 	}
-	f, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
+	f, ok := number(n.Value)
 	tag := n.ShortTag()
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || tag != "!!int" && tag != "!!float" || strings.ContainsAny(n.Value, "xX") {
+	switch {
+	case !ok && isPlain(n):
+		r.wrong(n, path, show(n), cmp.Or(outOfRange(v.Type(), n.Value), "expected a number"))
+	case !ok || tag != "!!int" && tag != "!!float":
 		r.wrong(n, path, show(n), "expected a number")
-		return
+	default:
+		v.SetFloat(f)
 	}
-	v.SetFloat(f)
 }
+
+// isPlain reports a scalar without quotes and tag: one that may be a number.
+func isPlain(n *yaml.Node) bool { return n.Style&^yaml.FlowStyle == 0 }
 
 func (r *reader) list(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.SequenceNode {

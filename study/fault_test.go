@@ -46,7 +46,7 @@ func TestCheckFaultStudy(t *testing.T) {
 		{"a detector that never enters", "recovery: {detector: {entry: 0, exit: 0}}", "stdin:7:30: recovery.detector.entry: 0%: expected a share above 0"},
 		{"a detector that exits above its entry", "recovery: {detector: {entry: 84.9999%}}", "stdin:7:22: recovery.detector.exit: 85%: expected at most entry, 84.9999%: recovery would end where it begins"},
 		{"a detector that exits at its entry", "recovery: {detector: {entry: 0.85}}", ""},
-		{"a share that is none", "recovery: {detector: {entry: 90}}", "stdin:7:30: recovery.detector.entry: 90: expected a percentage such as 90%, or a number from 0 to 1"},
+		{"a share that is none", "recovery: {detector: {entry: 90}}", "stdin:7:30: recovery.detector.entry: 90: too large: expected a percentage such as 90%, or a number from 0 to 1"},
 		{"a window between buckets", "recovery: {detector: {window: 1500ms, hold: 1ms, timeout: -1s}}", "stdin:7:31: recovery.detector.window: 1.5s: expected a multiple of the bucket, 1s\nstdin:7:45: recovery.detector.hold: 1ms: expected a multiple of the bucket, 1s\nstdin:7:59: recovery.detector.timeout: -1s: expected a duration of 0 or more"},
 		{"a window of smaller buckets", slo + "recovery: {detector: {window: 1500ms}}\nfault: {phase: fault, bucket: 500ms}", ""},
 		{"no window", "recovery: {detector: {window: 0s, hold: 0s}}", "stdin:7:31: recovery.detector.window: 0s: expected a duration above 0\nstdin:7:41: recovery.detector.hold: 0s: expected a duration above 0"},
@@ -106,11 +106,11 @@ func TestDoubtFaultStudy(t *testing.T) {
 
 // A comparison's number is judged as that of an expectation is.
 func TestComparisonNames(t *testing.T) {
-	judge := func(name string, phase bool, _ []string) error {
+	judge := func(name string, phase bool, _ []string) (bool, error) {
 		if name == "bad" && phase {
-			return fmt.Errorf("no such number")
+			return false, fmt.Errorf("no such number")
 		}
-		return nil
+		return false, nil
 	}
 	s := faulty("repeat: 2\ncompare: [{measure: bad, compositions: [x, y]}, {measure: bad, phase: fault, compositions: [x, y]}]")
 	_, err := Read("-", Options{Stdin: strings.NewReader(s), Measure: judge})

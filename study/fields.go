@@ -73,6 +73,7 @@ var (
 	behaviourType = reflect.TypeFor[dependency.Behaviour]()
 	byAttemptType = reflect.TypeFor[dependency.ByAttempt]()
 	gatesType     = reflect.TypeFor[Gates]()
+	quantityType  = reflect.TypeFor[Quantity]()
 	shareType     = reflect.TypeFor[measure.PPM]()
 	textType      = reflect.TypeFor[encoding.TextUnmarshaler]()
 	defaultsType  = reflect.TypeFor[interface{ SetDefaults() }]()

@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -61,7 +62,7 @@ func (r *reader) instants(name string, end time.Duration) (instants []time.Durat
 		d, ok := instant(s)
 		switch {
 		case !ok:
-			return "expected a time since the start, such as 1.5s or 1.5"
+			return cmp.Or(timeOutOfRange(s), "expected a time since the start, such as 1.5s or 1.5")
 		case d < last:
 			return fmt.Sprintf("before the instant above it, %v: expected instants in order", last)
 		case d >= end:
@@ -77,13 +78,25 @@ func (r *reader) instants(name string, end time.Duration) (instants []time.Durat
 func instant(s string) (time.Duration, bool) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		seconds, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(seconds >= 0 && seconds <= check.Longest.Seconds()) {
+		seconds, ok := number(s)
+		if !ok || !(seconds >= 0 && seconds <= check.Longest.Seconds()) {
 			return 0, false
 		}
 		d = time.Duration(math.Round(seconds * float64(time.Second)))
 	}
 	return d, d >= 0 && d <= check.Longest
+}
+
+// timeOutOfRange says what is wrong with a time in a file that was refused
+// though it is written well. It returns "" for any other text.
+func timeOutOfRange(s string) string {
+	switch {
+	case !durationText.MatchString(s) && !numberText.MatchString(s):
+		return ""
+	case strings.HasPrefix(s, "-"):
+		return "too small: expected 0 or more"
+	}
+	return "too large: expected a duration below ten years"
 }
 
 func (r *reader) times(l *dependency.Latency, path string) {
@@ -94,7 +107,10 @@ func (r *reader) times(l *dependency.Latency, path string) {
 	r.lines(l.Empirical.File, path+".empirical.file", func(s string) (want string) {
 		d, err := time.ParseDuration(s)
 		if err != nil || d < 0 || d > check.Longest {
-			return "expected a duration such as 5ms"
+			if numberText.MatchString(s) {
+				return "has no unit: write " + s + "ms or " + s + "s"
+			}
+			return cmp.Or(timeOutOfRange(s), "expected a duration such as 5ms")
 		}
 		l.Empirical.Times = append(l.Empirical.Times, d)
 		return ""

@@ -72,12 +72,21 @@ func TestFileFaults(t *testing.T) {
 		want               func(path string) string
 	}{
 		// each line, with the line and the column in the trace itself
-		{"lines", trace, "1\n  soon\n0.5\n30\n-1s\nNaN", func(string) string {
+		{"lines", trace, "1\n  soon\n0.5\n30\n-1s\nNaN\n2600000h\n1e999\n1_0", func(string) string {
 			return `trace.txt:2:3: "soon": expected a time since the start, such as 1.5s or 1.5
 trace.txt:3:1: "0.5": before the instant above it, 1s: expected instants in order
 trace.txt:4:1: "30": after the end of the study at 30s
-trace.txt:5:1: "-1s": expected a time since the start, such as 1.5s or 1.5
-trace.txt:6:1: "NaN": expected a time since the start, such as 1.5s or 1.5`
+trace.txt:5:1: "-1s": too small: expected 0 or more
+trace.txt:6:1: "NaN": expected a time since the start, such as 1.5s or 1.5
+trace.txt:7:1: "2600000h": too large: expected a duration below ten years
+trace.txt:8:1: "1e999": too large: expected a duration below ten years
+trace.txt:9:1: "1_0": expected a time since the start, such as 1.5s or 1.5`
+		}},
+		{"times of answers", strings.Replace(small, "{latency: 5ms}", "{latency: {empirical: {file: trace.txt}}}", 1), "1ms\nsoon\n5\n2600000h\n-1s", func(string) string {
+			return `trace.txt:2:1: "soon": expected a duration such as 5ms
+trace.txt:3:1: "5": has no unit: write 5ms or 5s
+trace.txt:4:1: "2600000h": too large: expected a duration below ten years
+trace.txt:5:1: "-1s": too small: expected 0 or more`
 		}},
 		{"nothing in it", trace, "# nothing\n", func(p string) string { return where(p, `"trace.txt": holds nothing: expected a time a line`) }},
 		{"a folder", traced("arrivals: trace, trace: ."), "", func(p string) string { return where(p, `".": is not a regular file`) }},

@@ -19,7 +19,7 @@ func kindOf(t reflect.Type) string {
 		return "a duration such as 5ms, 30s or 1h30m"
 	case t == reflect.TypeFor[clock.Rate]():
 		return "a rate such as 100/s, 6000/min or 1/10s"
-	case t == reflect.TypeFor[Quantity]():
+	case t == quantityType:
 		return "a number, a percentage or a duration"
 	case t == reflect.TypeFor[policy.Jitter]():
 		return "none, full, equal, decorrelated or proportional(r)"

@@ -419,7 +419,7 @@ func TestProtocolFaults(t *testing.T) {
 			pinLine("phases", "equals", "four") + pinLine("load.arrivals", "equals", "often") + pinLine("gates.enforce", "equals", "enforced") + pinLine("slo", "equals", "1s") + pinLine("phases.*.dependencies.a.cost", "at_most", ".nan") + pinLine("expect.*.at_most", "at_most", "1"),
 			`./mine.yaml:6:46: pins.1.value: "30": expected a duration such as 5ms, 30s or 1h30m
 ./mine.yaml:7:43: pins.2.value: "x": expected a whole number
-./mine.yaml:8:54: pins.3.value: "70": expected a share such as 90% or 0.9
+./mine.yaml:8:54: pins.3.value: "70": too large: expected a percentage such as 90%, or a number from 0 to 1
 ./mine.yaml:9:48: pins.4.value: "1s": expected a rate such as 100/s, 6000/min or 1/10s
 ./mine.yaml:10:45: pins.5.value: "four": expected a length: a whole number
 ./mine.yaml:11:52: pins.6.value: "often": expected one of constant, poisson, burst, trace

@@ -25,9 +25,10 @@ type Options struct {
 	// beside the study.
 	Folder string
 	// Measure judges the name of a measure in an expectation about one phase,
-	// or about the whole run. Its error says what was expected. Without it
-	// every name will do.
-	Measure func(name string, phase bool, dependencies []string) error
+	// or about the whole run, and says whether it is a duration, which its
+	// limits must then be too. Its error says what was expected. Without it
+	// every name will do, with limits of any unit.
+	Measure func(name string, phase bool, dependencies []string) (duration bool, err error)
 }
 
 // reader is one reading of a study: text becomes a tree (parse), which settings

@@ -94,7 +94,7 @@ func TestReadValues(t *testing.T) {
     - hedge: {after: 0, on_failure: false}
     - call: a
 expect: [{measure: x, at_most: 6%, equals: 60ms}]
-seed: -4_2
+seed: -42
 `)
 	if d := cmp.Diff([]string{"plain", "retry", "full"}, s.Compositions.Names()); d != "" {
 		t.Error(d)

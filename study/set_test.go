@@ -1,6 +1,7 @@
 package study
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,8 +114,7 @@ func TestSetIsAsWritten(t *testing.T) {
 		base := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "base"))
 		kind := rapid.SampledFrom([]string{"none", "constant", "linear", "exponential"}).Draw(t, "kind")
 		backoff := "{kind: " + kind + ", base: " + base.String() + "}"
-		sets := []string{"compositions.retry.retry.backoff=" + backoff, "compositions.retry.0.retry.attempts=" + grouped(int64(attempts))}
-		sets[1] = strings.ReplaceAll(sets[1], ",", "_")
+		sets := []string{"compositions.retry.retry.backoff=" + backoff, "compositions.retry.0.retry.attempts=" + strconv.Itoa(attempts)}
 		written := strings.Replace(small, "{attempts: 3, backoff: {kind: none}}", "{attempts: "+strings.TrimPrefix(sets[1], "compositions.retry.0.retry.attempts=")+", backoff: "+backoff+"}", 1)
 		a, errA := Read("-", Options{Stdin: strings.NewReader(small), Sets: sets})
 		b, errB := Read("-", Options{Stdin: strings.NewReader(written)})

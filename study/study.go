@@ -127,7 +127,7 @@ type Recovery struct {
 
 // Herd says how attempts are counted into buckets.
 type Herd struct {
-	// The length of a bucket.
+	// The length of a bucket: 100us or more.
 	Bucket time.Duration `yaml:"bucket"`
 }
 
