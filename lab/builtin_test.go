@@ -245,6 +245,7 @@ func TestRemade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer folder.Close()
 		live, env, err := Run(context.Background(), s, Options{Folder: folder, Rows: true})
 		if err != nil {
 			t.Fatal(err)
@@ -288,14 +289,19 @@ func TestNumberNamesAreFound(t *testing.T) {
 	c := &r.Compositions[0]
 	for _, name := range NumberNames() {
 		name = strings.NewReplacer("CAUSE", "timeout", "NAME", "service").Replace(name)
-		if _, err := Find(c, nil, name); err != nil {
+		n, err := Find(c, nil, name)
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		duration, err := CheckName(name, false, []string{"service"})
+		if err != nil || duration != (n.Unit == "ms") {
+			t.Errorf("%s: checked to be a duration: %v, %v; its unit is %q", name, duration, err, n.Unit)
+		}
 	}
-	if err := CheckName("atempts", false, nil); err == nil || !strings.Contains(err.Error(), "attempts/offered") {
+	if _, err := CheckName("atempts", false, nil); err == nil || !strings.Contains(err.Error(), "attempts/offered") {
 		t.Errorf("an unknown name gives %v", err)
 	}
-	if err := CheckName("recovery", true, nil); err == nil {
+	if _, err := CheckName("recovery", true, nil); err == nil {
 		t.Error("recovery is taken as a number of one phase")
 	}
 }

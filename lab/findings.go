@@ -20,6 +20,10 @@ func findings(s *study.Study, r *Result) []string {
 	if r.Aborted {
 		f.add("The run was aborted: arrivals stopped early, and every number is about those that had been offered by then.")
 	}
+	f.instrument()
+	if n := len(r.Repeats); n > 1 {
+		f.add("These sentences are about the first of %d runs, seed %d; what all of them show stands in the summary of the repeats.", n, s.Seed)
+	}
 	for _, t := range s.Tables {
 		switch t {
 		case study.Outcomes:
@@ -45,6 +49,23 @@ type finder struct {
 
 func (f *finder) add(format string, args ...any) {
 	f.list = append(f.list, fmt.Sprintf(format, args...))
+}
+
+// instrument warns of gates that failed and were not enforced.
+func (f *finder) instrument() {
+	var failed []string
+	for _, g := range f.result.Gates {
+		if g.Applies && !g.Passed && !g.Enforced {
+			value := "not measured"
+			if g.Value != nil {
+				value = strings.TrimSpace(number(*g.Value) + " " + g.Unit)
+			}
+			failed = append(failed, g.Name+" ("+value+")")
+		}
+	}
+	if len(failed) > 0 {
+		f.add("The instrument did not pass %s. The study does not enforce its gates, so the numbers are shown; they are in part about the machine that made the load.", and(failed))
+	}
 }
 
 // phases tells of each phase in which something is done to a dependency: who
@@ -156,39 +177,30 @@ func (f *finder) slowed(phase string, rows []phaseOf) {
 }
 
 func (f *finder) recovery() {
-	if f.study.Recovery.CleanWindow == 0 || f.result.Aborted {
+	if f.study.Recovery.CleanWindow == 0 || f.result.Aborted || len(f.result.Compositions) == 0 {
 		return
 	}
-	type group struct {
-		when  string
-		names []string
-	}
-	var groups []group
+	var well, unwell []string
 	for i := range f.result.Compositions {
 		c := &f.result.Compositions[i]
-		when := "in no window of " + duration(f.study.Recovery.CleanWindow)
-		if t := c.Recovery.CleanWindow; t != nil {
-			when = "after " + span(*t)
-		}
-		name := c.Name
+		left := ""
 		for j := range c.Phases {
 			if p := &c.Phases[j]; p.Name == c.Recovery.Phase && p.Errored+p.Censored > 0 {
-				name += fmt.Sprintf(" (%s more not completed)", thousands(p.Errored+p.Censored))
+				left = fmt.Sprintf(" (%s of its requests did not complete)", thousands(p.Errored+p.Censored))
 			}
 		}
-		k := slices.IndexFunc(groups, func(g group) bool { return g.when == when })
-		if k < 0 {
-			k = len(groups)
-			groups = append(groups, group{when: when})
+		if t := c.Recovery.CleanWindow; t != nil {
+			well = append(well, c.Name+" after "+span(*t)+left)
+		} else {
+			unwell = append(unwell, c.Name+left)
 		}
-		groups[k].names = append(groups[k].names, name)
 	}
-	parts := make([]string, len(groups))
-	for i, g := range groups {
-		parts[i] = and(g.names) + " " + g.when
+	phase, window := f.result.Compositions[0].Recovery.Phase, duration(f.study.Recovery.CleanWindow)
+	if len(well) > 0 {
+		f.add("Callers were well again in %s: %s.", phase, strings.Join(well, "; "))
 	}
-	if len(parts) > 0 {
-		f.add("Callers were well again in %s: %s.", f.result.Compositions[0].Recovery.Phase, strings.Join(parts, "; "))
+	if len(unwell) > 0 {
+		f.add("Callers were not well again in %s, in no window of %s: %s.", phase, window, strings.Join(unwell, "; "))
 	}
 }
 
@@ -256,9 +268,21 @@ func (f *finder) ties() {
 	}
 	f.add("Artefact of ties: %s; when each submission moves by up to %v ms it is %s to %s.%s", plainest.sentence(), t.Noise,
 		number(plainest.Least), number(plainest.Most), more)
-	if why := f.probeGrid(plainest.Composition); why != "" {
+	if why := f.probeGrid(plainest.Composition); why != "" && f.refusals(&plainest) {
 		f.add("%s", why)
 	}
+}
+
+// refusals reports whether a breaker refused anything where the artefact is: if
+// not, it is something else that hangs on ties.
+func (f *finder) refusals(a *Artefact) bool {
+	for i := range f.result.Compositions {
+		c := &f.result.Compositions[i]
+		if c.Name == a.Composition {
+			return numberOf(c, a.Phase, "errored.circuit").Value > 0
+		}
+	}
+	return false
 }
 
 // plainness ranks artefacts: errors before all else, then by how far the

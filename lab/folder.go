@@ -24,29 +24,55 @@ const (
 
 // Folder is where a run puts its results. result.json comes last: a folder
 // without it holds a run that did not end.
-type Folder struct{ path string }
+type Folder struct {
+	path string
+	lock *os.File // the folder itself, while a run writes to it
+}
 
-// NewFolder makes the folder, if need be, and makes sure that files can be
-// written there. It refuses one that holds a result already, so that none is
-// ever lost.
-func NewFolder(path string) (*Folder, error) {
+// NewFolder makes the folder, if need be, and claims it for this run, until
+// Close. It refuses one that holds a result already, or that another run is
+// writing to, so that no result is ever lost.
+func NewFolder(path string) (_ *Folder, err error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, fmt.Errorf("make the output folder: %w", err)
 	}
-	if _, err := os.Lstat(filepath.Join(path, ResultFile)); err == nil {
-		return nil, fmt.Errorf("the output folder %s holds a result already: name another one with --out, or remove it", path)
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	f := &Folder{path: path}
+	if f.lock, err = os.Open(path); err != nil {
 		return nil, fmt.Errorf("look into the output folder: %w", err)
 	}
-	probe, err := os.CreateTemp(path, ".brunt-*")
-	if err != nil {
-		return nil, fmt.Errorf("write to the output folder: %w", err)
+	if err := f.claim(); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	err = errors.Join(probe.Close(), os.Remove(probe.Name()))
-	if err != nil {
-		return nil, fmt.Errorf("write to the output folder: %w", err)
+	return f, nil
+}
+
+func (f *Folder) claim() error {
+	if held, err := lock(f.lock); err != nil {
+		return fmt.Errorf("claim the output folder: %w", err)
+	} else if held {
+		return fmt.Errorf("another run is writing to the output folder %s: name another one with --out", f.path)
 	}
-	return &Folder{path}, nil
+	if _, err := os.Lstat(filepath.Join(f.path, ResultFile)); err == nil {
+		return fmt.Errorf("the output folder %s holds a result already: name another one with --out, or remove it", f.path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look into the output folder: %w", err)
+	}
+	probe, err := os.CreateTemp(f.path, ".brunt-*")
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return fmt.Errorf("write to the output folder: %w", err)
+	}
+	return nil
+}
+
+// Close gives the folder up; nothing may be written to it any more.
+func (f *Folder) Close() error {
+	if f.lock == nil {
+		return nil
+	}
+	return f.lock.Close()
 }
 
 // Path returns the folder's path.
@@ -116,7 +142,7 @@ func (f *Folder) WriteStudy(s *study.Study) error {
 // else from result.json. What rows cannot tell (which brunt made them, the
 // environment, the artefacts of ties) is taken from the files beside them.
 func Open(path string) (*Folder, *Result, *Environment, error) {
-	f := &Folder{path}
+	f := &Folder{path: path}
 	stored, env := &Result{}, &Environment{}
 	if err := f.read(ResultFile, stored); err != nil {
 		return nil, nil, nil, err

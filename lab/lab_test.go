@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"io"
+	"strings"
 	"testing"
 
 	"brunt/record"
@@ -31,5 +32,44 @@ func writer(b []byte) func(io.Writer) error {
 func virtually(all []job) func(int, record.Sink) error {
 	return func(i int, sink record.Sink) error {
 		return runJob(context.Background(), all, i, sink, false, nil, nil)
+	}
+}
+
+// TestFolderIsClaimed: two runs never write to one folder at the same time.
+func TestFolderIsClaimed(t *testing.T) {
+	dir := t.TempDir()
+	first, err := NewFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewFolder(dir); err == nil || !strings.Contains(err.Error(), "another run") {
+		t.Errorf("a second run gets the same folder: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := NewFolder(dir)
+	if err != nil {
+		t.Errorf("a folder without a result cannot be used again: %v", err)
+	}
+	again.Close()
+}
+
+// TestWhyIsTrue: what hangs on ties without a breaker's doing is not laid at a
+// breaker's door.
+func TestWhyIsTrue(t *testing.T) {
+	r := measured(t, read(t, "outage", "load.max_in_flight=1", "expect=[]", "phases.*.for=10s"))
+	all := strings.Join(r.Findings, "\n")
+	if strings.Contains(all, "Artefact of ties") && strings.Contains(all, "in slowdown") && strings.Contains(all, "Why: the breaker") {
+		t.Errorf("the breaker is blamed for the slowdown:\n%s", all)
+	}
+}
+
+// TestNeverWellAgain: a study that never recovers does not say that it did.
+func TestNeverWellAgain(t *testing.T) {
+	r := measured(t, read(t, "outage", "dependencies.service.hang=true", "horizon=1s", "expect=[]", "phases.*.for=2s", "ties.runs=0"))
+	all := strings.Join(r.Findings, "\n")
+	if strings.Contains(all, "were well again") || !strings.Contains(all, "were not well again in recovery") {
+		t.Errorf("the findings:\n%s", all)
 	}
 }

@@ -98,8 +98,8 @@ func NumberNames() []string {
 }
 
 // CheckName says what is wrong with the name of a number in a study with the
-// given dependencies.
-func CheckName(name string, phase bool, dependencies []string) error {
+// given dependencies, and whether the number is a duration.
+func CheckName(name string, phase bool, dependencies []string) (duration bool, err error) {
 	c := measure.Composition{Whole: measure.Phase{Causes: map[string]int64{}, ServedBy: map[string]int64{}, DependencyCalls: map[string]int64{}}}
 	for _, cause := range record.Causes() {
 		c.Whole.Causes[cause.String()] = 0
@@ -109,13 +109,14 @@ func CheckName(name string, phase bool, dependencies []string) error {
 		c.Whole.ServedBy[d], c.Whole.DependencyCalls[d], started[d] = 0, 0, 0
 	}
 	c.AttemptsByStartPhase = map[string]map[string]int64{"": started}
-	if _, err := Find(&c, nil, name); errors.Is(err, errUnknownNumber) {
-		return err
+	n, err := Find(&c, nil, name)
+	if errors.Is(err, errUnknownNumber) {
+		return false, err
 	}
 	if _, ok := wholeNumbers[name]; ok && phase {
-		return fmt.Errorf("%s belongs to the whole run: leave the phase out", name)
+		return false, fmt.Errorf("%s belongs to the whole run: leave the phase out", name)
 	}
-	return nil
+	return n.Unit == "ms", nil
 }
 
 var errUnknownNumber = errors.New("unknown measure")

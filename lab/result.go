@@ -67,6 +67,11 @@ type Verdict struct {
 	Passed      bool     `json:"passed"`
 	Refused     bool     `json:"refused"` // the data cannot carry the number
 	Reason      string   `json:"reason,omitempty"`
+
+	// Of a study that repeats: how many repeats it was judged on, and in how
+	// many of them it did not hold. The value is then the worst of all.
+	Repeats       int  `json:"repeats,omitempty"`
+	FailedRepeats *int `json:"failed_repeats,omitempty"`
 }
 
 // Ties says which numbers are artefacts of ties: the virtual run was repeated

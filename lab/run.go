@@ -327,7 +327,7 @@ func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) er
 	r.Gates = gates(s, every, watched, r.Aborted)
 	r.Valid = valid(r.Gates)
 	r.Findings = findings(s, r)
-	r.Expectations = judge(s, r.Compositions)
+	r.Expectations = judge(s, repeats)
 	if !r.Valid {
 		shown := *r
 		r.Hidden = &shown

@@ -36,12 +36,14 @@ func findTies(ctx context.Context, s *study.Study, outcomes []outcome) (*Ties, s
 		return nil, "not looked for on the real clock", nil
 	case s.Ties.Runs == 0:
 		return nil, "not asked for", nil
+	case s.Ties.Noise >= s.Horizon:
+		return nil, "not looked for: the noise is not below the horizon", nil
 	case s.Load.DispatchNoise > 0:
 		return nil, "the run itself has dispatch noise", nil
 	case s.Load.Arrivals == "poisson":
 		return nil, "poisson arrivals lie on no grid", nil
 	case total > tiesMost:
-		return nil, fmt.Sprintf("not looked for in more than %d requests", tiesMost), nil
+		return nil, fmt.Sprintf("not looked for in more than %s requests", thousands(tiesMost)), nil
 	case ctx.Err() != nil:
 		return nil, "the run was aborted", nil
 	}

@@ -82,6 +82,7 @@ func (c *command) run(ctx context.Context, source string, f runFlags) error {
 		if folder, err = lab.NewFolder(path); err != nil {
 			return usageError{err}
 		}
+		defer folder.Close()
 	}
 	bars := c.progress(s)
 	ctx, signals := watchSignals(ctx, bars)
