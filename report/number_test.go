@@ -115,3 +115,27 @@ func TestQuantity(t *testing.T) {
 		}
 	}
 }
+
+// A sentence begins with a capital letter, but for a name.
+func TestSentence(t *testing.T) {
+	for in, want := range map[string]string{
+		"no request completed":     "No request completed.",
+		"refused: nothing":         "Refused: nothing.",
+		"one-sided, so half":       "One-sided, so half.",
+		"p95 is censored":          "p95 is censored.",
+		"p99-CI omitted":           "p99-CI omitted.",
+		"p99.9: beyond":            "p99.9: beyond.",
+		"attempts/offered is 0.":   "attempts/offered is 0.",
+		"peak.requests is refused": "peak.requests is refused.",
+		"62 % completed":           "62 % completed.",
+		"active_after_drain is 1":  "active_after_drain is 1.",
+		"Already so!":              "Already so!",
+		"why?":                     "Why?",
+		"  ":                       "",
+		"—":                        "—.",
+	} {
+		if got := sentence(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

@@ -276,3 +276,30 @@ func TestDeclared(t *testing.T) {
 		t.Errorf("caption: %q", s.Table.Caption)
 	}
 }
+
+// Expectations on repeats say that all repeats were judged; those on one run
+// say nothing of repeats.
+func TestExpectationsOverRepeats(t *testing.T) {
+	for repeats, want := range map[int]string{1: "", 5: "every one of the 5 repeats"} {
+		r := outageResult(t)
+		if repeats > 1 {
+			r.Repeats = make([]lab.Repeat, repeats)
+		}
+		c, err := readConfig(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, s := range assemble(r, c).Sections {
+			if s.Title == "Expectations" {
+				found = true
+				if got := s.Table.Caption; (got == "") != (want == "") || !strings.Contains(got, want) {
+					t.Errorf("%d repeats: caption %q", repeats, got)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%d repeats: no expectations", repeats)
+		}
+	}
+}

@@ -92,6 +92,9 @@ func assemble(r *lab.Result, c *config) *document {
 	}
 	if len(r.Expectations) > 0 {
 		t := expectations(r)
+		if n := len(r.Repeats); n > 1 {
+			t.Caption = "Each was judged on every one of the " + integer(int64(n)) + " repeats, and holds when it does in all of them. What was measured is the worst value of any."
+		}
 		add(section{Title: t.Title, Table: &t})
 	}
 	if len(r.Gates) > 0 {
@@ -152,11 +155,7 @@ func facts(r *lab.Result) []fact {
 	if s := requests(r); s != "" {
 		list = append(list, fact{Text: s})
 	}
-	if r.Valid {
-		list = append(list, fact{"valid", Good})
-	} else {
-		list = append(list, fact{"NOT VALID", Bad})
-	}
+	list = append(list, validity(r))
 	if r.Aborted {
 		list = append(list, fact{"aborted: arrivals were stopped early", Bad})
 	}
@@ -171,6 +170,24 @@ func facts(r *lab.Result) []fact {
 		}
 	}
 	return list
+}
+
+// validity says whether the run counts, and of one that does, which gates it
+// failed all the same.
+func validity(r *lab.Result) fact {
+	if !r.Valid {
+		return fact{"NOT VALID", Bad}
+	}
+	failed := int64(0)
+	for _, g := range r.Gates {
+		if g.Applies && !g.Passed {
+			failed++
+		}
+	}
+	if failed > 0 { // none of them enforced
+		return fact{"valid, but " + plural(failed, "gate", "gates") + " failed (not enforced)", Bad}
+	}
+	return fact{"valid", Good}
 }
 
 // requests says how many requests the numbers rest on.

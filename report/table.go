@@ -187,12 +187,19 @@ func (b *builder) finishColumn(c int, rows [][]Cell) {
 }
 
 // sentence returns words as a sentence: with a capital letter and a full stop.
+// A first word that is a name, such as p95 or p99-CI, stays as it is.
 func sentence(s string) string {
 	s = stopped(s)
-	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
-		s = string(s[0]-'a'+'A') + s[1:]
+	if first, _, _ := strings.Cut(s, " "); isWord(strings.TrimRight(first, ".,:;!?")) {
+		s = strings.ToUpper(s[:1]) + s[1:]
 	}
 	return s
+}
+
+// isWord reports whether a word is of small letters, as one in a sentence is;
+// a name has others in it.
+func isWord(s string) bool {
+	return s != "" && s[0] != '-' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-'’") == ""
 }
 
 // stopped returns words with a full stop. Their first may be a name, and stays

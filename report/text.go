@@ -113,7 +113,7 @@ func (t *terminal) prose(lead, s, code string) {
 }
 
 func (t *terminal) heading(d *document) {
-	t.line(t.paint(clean(d.Title), bold))
+	t.prose("", d.Title, bold)
 	if d.Question != "" {
 		t.prose("", d.Question, "")
 	}
@@ -121,16 +121,17 @@ func (t *terminal) heading(d *document) {
 	const separator = " · "
 	line, used := "", 0
 	for _, f := range d.Facts {
-		s := clean(f.Text)
-		switch {
-		case used == 0:
-		case used+displayed(separator+s) > t.width:
-			t.line(line)
-			line, used = "", 0
-		default:
-			line, used = line+separator, used+displayed(separator)
+		for _, s := range wrap(clean(f.Text), t.width) { // in one piece where it fits
+			switch {
+			case used == 0:
+			case used+displayed(separator+s) > t.width:
+				t.line(line)
+				line, used = "", 0
+			default:
+				line, used = line+separator, used+displayed(separator)
+			}
+			line, used = line+t.tone(s, f.Tone), used+displayed(s)
 		}
-		line, used = line+t.tone(s, f.Tone), used+displayed(s)
 	}
 	t.line(line)
 }
@@ -148,7 +149,7 @@ func (t *terminal) section(s *section) {
 	}
 	t.line("")
 	t.warn()
-	t.line(t.paint(strings.ToUpper(clean(s.Title)), bold))
+	t.prose("", strings.ToUpper(s.Title), bold)
 	for _, p := range s.Lead {
 		t.prose(indent, p, "")
 	}

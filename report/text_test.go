@@ -1,9 +1,11 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +61,76 @@ func TestTextFitsAndIsClean(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What stands above the first section fits the narrowest terminal, whatever the
+// facts are; and so does the name of each section.
+func TestHeadingFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := &document{Title: "outage", Question: "Why does the slow dependency take all of its callers with it?"}
+		words := rapid.SliceOfN(rapid.StringMatching("[a-z]{1,20}( [a-z]{1,20}){0,12}"), 1, 6).Draw(t, "facts")
+		for _, s := range words {
+			d.Facts = append(d.Facts, fact{Text: s})
+		}
+		width := rapid.IntRange(leastWidth, 120).Draw(t, "width")
+		var b bytes.Buffer
+		to := &terminal{w: bufio.NewWriter(&b), width: width}
+		to.heading(d)
+		to.section(&section{Title: words[0]})
+		to.w.Flush()
+		for line := range strings.Lines(b.String()) {
+			if line = strings.TrimRight(line, "\n"); displayed(line) > width || strings.HasSuffix(line, " ") {
+				t.Fatalf("%q takes %d columns of %d", line, displayed(line), width)
+			}
+		}
+		shown := strings.NewReplacer("·", " ", "\n", " ").Replace(b.String())
+		if got, want := strings.Join(strings.Fields(shown), " "), strings.Join(words, " "); !strings.Contains(got, want) {
+			t.Fatalf("%q is not in %q", want, got)
+		}
+	})
+	for _, f := range fixtures {
+		head, _, _ := strings.Cut(textOf(t, f.make(t), TextOptions{Width: leastWidth}), "\n\n\n")
+		for line := range strings.Lines(head) {
+			if strings.HasPrefix(line, indent) { // tables may need more
+				break
+			}
+			if displayed(strings.TrimRight(line, "\n")) > leastWidth {
+				t.Errorf("%s: %q is too wide", f.name, line)
+			}
+		}
+	}
+}
+
+// A fact that fits a line is not broken to fill the one before.
+func TestFactsStayTogether(t *testing.T) {
+	got := textOf(t, outageResult(t), TextOptions{Width: 60})
+	if want := "\nno draw of chance, so no sampling error and no intervals\n"; !strings.Contains(got, want) {
+		t.Errorf("no line %q in\n%s", want, got)
+	}
+}
+
+// A run that counts although gates failed does not just call itself valid.
+func TestValidity(t *testing.T) {
+	failed, passed := lab.Gate{Applies: true}, lab.Gate{Applies: true, Passed: true}
+	for _, c := range []struct {
+		name  string
+		valid bool
+		gates []lab.Gate
+		want  fact
+	}{
+		{"no gate", true, nil, fact{"valid", Good}},
+		{"all passed", true, []lab.Gate{passed, passed}, fact{"valid", Good}},
+		{"one that does not apply", true, []lab.Gate{passed, {}}, fact{"valid", Good}},
+		{"one failed", true, []lab.Gate{passed, failed}, fact{"valid, but 1 gate failed (not enforced)", Bad}},
+		{"two failed", true, []lab.Gate{failed, passed, failed}, fact{"valid, but 2 gates failed (not enforced)", Bad}},
+		{"not valid", false, []lab.Gate{failed, {Applies: true, Enforced: true}}, fact{"NOT VALID", Bad}},
+	} {
+		r := outageResult(t)
+		r.Valid, r.Gates = c.valid, c.gates
+		if list := facts(r); !slices.Contains(list, c.want) {
+			t.Errorf("%s: no %q in %v", c.name, c.want, list)
+		}
+	}
 }
 
 // A table that is split still has every column once, and its keys in each part.
