@@ -14,6 +14,7 @@ func plan(s *study.Study) measure.Plan {
 		Dependencies: s.Dependencies.Names(),
 		Horizon:      s.Horizon,
 		HerdBucket:   s.Herd.Bucket,
+		Sampled:      !deterministic(s),
 		Recovery:     measure.CleanWindow{Window: s.Recovery.CleanWindow},
 	}
 	for i, phase := range s.Phases {

@@ -51,7 +51,9 @@ func findTies(ctx context.Context, s *study.Study, outcomes []outcome) (*Ties, s
 	err := each(len(noisy), workers(s), func(job int) error {
 		i, trial := job%len(compositions), job/len(compositions)
 		schedule := s.Schedule().Noisy(s.Ties.Noise, trial+1)
-		m := measure.NewRecorder(plan(s), schedule.Expected())
+		p := plan(s)
+		p.Sampled = false // nobody reads the intervals of a trial
+		m := measure.NewRecorder(p, schedule.Expected())
 		name := compositions[i].Name
 		if err := runOn(ctx, clock.Virtual(), s, name, schedule, m, false, nil); err != nil {
 			return err

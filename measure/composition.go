@@ -103,7 +103,7 @@ func (r *Recorder) phase(span Span, t *tally, packed []uint64, scratch []int64, 
 		first := percentilesOf(tokens, "")
 		p.Latency.FirstToken = &first
 	}
-	p.Latency.Completed, p.Latency.Submitted, p.Incidence = seen.times(packed, scratch, r.plan.Horizon, where)
+	p.Latency.Completed, p.Latency.Submitted, p.Incidence = seen.times(packed, scratch, r.plan.Horizon, r.plan.Sampled, where)
 	return p
 }
 

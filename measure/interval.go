@@ -142,18 +142,28 @@ type QuantileInterval struct {
 // requests are ordered: completed ones by time, then those still outstanding
 // at the horizon, then the errored.
 func (c *Curve) QuantileInterval(q PPM) QuantileInterval {
+	in := intervalOf(q, c.Scheduled, c.CensoredBeforeHorizon)
+	if in.refused != "" {
+		return QuantileInterval{Reason: in.refused}
+	}
+	l, u := c.ranked(q, in.lower), c.ranked(q, in.upper)
+	return QuantileInterval{Lower: &l, Upper: &u}
+}
+
+// intervalOf returns the ranks of the interval of a quantile of n scheduled
+// requests, early of which were censored before the horizon.
+func intervalOf(q PPM, n, early int64) rankInterval {
 	needs := RankIntervalNeeds(q)
-	lower, upper := RankInterval(q, c.Scheduled)
+	lower, upper := RankInterval(q, n)
 	switch {
 	case needs == 0:
-		return QuantileInterval{Reason: fmt.Sprintf("%v-CI omitted (no sample bounds it)", q)}
-	case c.CensoredBeforeHorizon > 0:
-		return QuantileInterval{Reason: fmt.Sprintf("%v-CI omitted (%d requests censored before the horizon)", q, c.CensoredBeforeHorizon)}
+		return rankInterval{refused: fmt.Sprintf("%v-CI omitted (no sample bounds it)", q)}
+	case early > 0:
+		return rankInterval{refused: fmt.Sprintf("%v-CI omitted (%d requests censored before the horizon)", q, early)}
 	case lower == 0 || upper == 0:
-		return QuantileInterval{Reason: fmt.Sprintf("%v-CI omitted (sample budget insufficient: %d needed, %d scheduled)", q, needs, c.Scheduled)}
+		return rankInterval{refused: fmt.Sprintf("%v-CI omitted (sample budget insufficient: %d needed, %d scheduled)", q, needs, n)}
 	}
-	l, u := c.ranked(q, lower), c.ranked(q, upper)
-	return QuantileInterval{Lower: &l, Upper: &u}
+	return rankInterval{lower: lower, upper: upper}
 }
 
 // ranked returns the request of a rank, as a verdict.

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,19 @@ func twoPhases() Plan {
 		Horizon:      time.Second,
 		Recovery:     CleanWindow{Phase: 1, Window: 50 * ms, Least: 1},
 		HerdBucket:   20 * ms,
+		Sampled:      true,
 	}
+}
+
+// withInterval is what the curve says of a quantile, as a recorder writes it.
+func withInterval(c *Curve, q PPM) Quantile {
+	out := c.Quantile(q)
+	in := c.QuantileInterval(q)
+	if out.Refused = in.Reason; in.Reason == "" {
+		out.Lower, out.LowerStatus = in.Lower.Millis, in.Lower.Status
+		out.Upper, out.UpperStatus = in.Upper.Millis, in.Upper.Status
+	}
+	return out
 }
 
 // rows is a run: what a sink is told.
@@ -147,6 +160,12 @@ func TestCountedByHand(t *testing.T) {
 		}},
 		ServedBy: map[string]int64{"primary": 3, "backup": 0}, DependencyCalls: map[string]int64{"primary": 5, "backup": 0}, Cost: 0.5,
 	}}
+	for i := range want {
+		for j, needs := range []int{6, 36, 72, 368, 3688} {
+			q := &want[i].Incidence.Quantiles[j]
+			q.Refused = fmt.Sprintf("p%v-CI omitted (sample budget insufficient: %d needed, 5 scheduled)", 100*q.Q, needs)
+		}
+	}
 	if diff := cmp.Diff(want, got.Phases); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
@@ -199,7 +218,7 @@ func TestEmptyAndAgain(t *testing.T) {
 	for _, want := range []string{
 		`"attempts_per_offered":null,"attempts_per_offered_reason":"no request was offered in this phase"`,
 		`"completed":{"p50":null,"p95":null,"p99":null,"max":null,"reason":"no request completed in this phase"}`,
-		`"incidence":{"final":null,"ceiling":null,"censored_before_horizon":0,"quantiles":[{"q":0.5,"status":"empty","ms":null,"reason":"no request was offered in this phase"}`,
+		`"incidence":{"final":null,"ceiling":null,"censored_before_horizon":0,"quantiles":[{"q":0.5,"status":"empty","ms":null,"reason":"no request was offered in this phase","interval_refused":"p50-CI omitted (sample budget insufficient: 6 needed, 0 scheduled)"}`,
 		`"no request completed in the run"`,
 		`"cleanup_ms":{"p99":null,"max":null,"reason":"no attempt was made"}`,
 		`"buckets":[]`,
@@ -417,7 +436,7 @@ func TestOutcomeAtTheHorizon(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, q := range reported {
-			if diff := cmp.Diff(NewCurve(curve[:n], time.Second).Quantile(q), c.Whole.Incidence.Quantiles[i]); diff != "" {
+			if diff := cmp.Diff(withInterval(NewCurve(curve[:n], time.Second), q), c.Whole.Incidence.Quantiles[i]); diff != "" {
 				t.Errorf("%d rows, %v (-curve +got):\n%s", n, q, diff)
 			}
 		}
@@ -439,5 +458,49 @@ func TestCostIsRounded(t *testing.T) {
 	c, err := run.composition(twoPhases())
 	if err != nil || c.Whole.Cost != 10e-9 {
 		t.Errorf("cost %v, want 10e-9 (%v)", c.Whole.Cost, err)
+	}
+}
+
+// Enough rows have an interval at each reported quantile, equal to that of the
+// curve; rows without any draw have none and say so.
+func TestIntervalsOfPhases(t *testing.T) {
+	run, curve := &rows{}, []Observation(nil)
+	for i := range int64(4000) {
+		outcome, cause := record.Completed, record.None
+		switch i % 40 {
+		case 7:
+			outcome, cause = record.Errored, record.Failure
+		case 9:
+			outcome = record.Censored
+		}
+		end := time.Duration(i*7919%4000) * time.Microsecond
+		if outcome == record.Censored {
+			end = time.Second
+		}
+		run.requests = append(run.requests, ended(i, 0, end, outcome, cause))
+		curve = append(curve, Observation{end, outcome})
+	}
+	for _, sampled := range []bool{true, false} {
+		plan := twoPhases()
+		plan.Sampled = sampled
+		c, err := run.composition(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, q := range reported {
+			got := c.Whole.Incidence.Quantiles[i]
+			if !sampled {
+				if want := q.String() + "-CI omitted (the run is deterministic: it has no sampling error)"; got.Refused != want || got.Lower != nil {
+					t.Errorf("%+v", got)
+				}
+				continue
+			}
+			if diff := cmp.Diff(withInterval(NewCurve(curve, time.Second), q), got); diff != "" {
+				t.Errorf("%v (-curve +got):\n%s", q, diff)
+			}
+			if got.Refused != "" {
+				t.Errorf("4000 rows are too few for %v: %s", q, got.Refused)
+			}
+		}
 	}
 }

@@ -110,6 +110,14 @@ type Quantile struct {
 	Status Status  `json:"status"`
 	Millis *Millis `json:"ms"`
 	Reason string  `json:"reason,omitempty"` // why there is no time, in words
+
+	// The 95 % interval, by order statistics over all scheduled requests. A
+	// bound may be a verdict instead of a time.
+	Lower       *Millis `json:"lower_ms,omitempty"`
+	LowerStatus Status  `json:"lower_status,omitempty"`
+	Upper       *Millis `json:"upper_ms,omitempty"`
+	UpperStatus Status  `json:"upper_status,omitempty"`
+	Refused     string  `json:"interval_refused,omitempty"` // why there is no interval, in words
 }
 
 // Status says what became of a quantile.
@@ -180,6 +188,9 @@ type Plan struct {
 	Horizon      time.Duration
 	Recovery     CleanWindow
 	HerdBucket   time.Duration
+	// Sampled says that the rows hold draws of chance. Without any there is no
+	// sampling error, and no quantile has an interval.
+	Sampled bool
 }
 
 // Span is a named stretch of time, closed on the left and open on the right.

@@ -58,10 +58,11 @@ func survey(packed []uint64, horizon int64) seen {
 
 // times returns what the latencies tell: percentiles of completed and of
 // submitted requests, and the incidence curve.
-func (s *seen) times(packed []uint64, scratch []int64, horizon time.Duration, where string) (completions, submissions Percentiles, curve Incidence) {
+func (s *seen) times(packed []uint64, scratch []int64, horizon time.Duration, sampled bool, where string) (completions, submissions Percentiles, curve Incidence) {
 	curve = s.incidence(where)
 	// Nothing was censored before the last event: the curve is plain counting.
 	plain := s.firstCensored >= s.lastEvent
+	intervals := s.intervals(sampled)
 	if !plain {
 		s.estimate(packed, scratch, horizon, &curve)
 	}
@@ -76,12 +77,15 @@ func (s *seen) times(packed []uint64, scratch []int64, horizon time.Duration, wh
 	done := outcomes
 	ranks := percentileRanks(int64(len(done)), int64(len(done)))
 	if plain {
-		ranks = append(ranks, s.ranks()...)
+		ranks = append(ranks, s.ranks(intervals)...)
 		slices.Sort(ranks)
 	}
 	selectRanks(done, ranks)
 	if plain {
-		s.count(done, horizon, &curve)
+		s.count(done, horizon, intervals, &curve)
+	}
+	for i := range curve.Quantiles {
+		curve.Quantiles[i].Refused = intervals[i].refused
 	}
 	completions = percentilesOf(done, "no request completed "+where)
 
@@ -160,21 +164,47 @@ func (s *seen) incidence(where string) Incidence {
 }
 
 // ranks returns the ranks among the completed at which the reported quantiles
-// are reached, where the curve is plain counting.
-func (s *seen) ranks() []int64 {
+// are reached, and the bounds of their intervals, where the curve is plain
+// counting.
+func (s *seen) ranks(intervals []rankInterval) []int64 {
 	n := s.completed + s.errored + s.censored
 	var ranks []int64
-	for _, q := range reported {
+	for i, q := range reported {
 		if n > 0 && carries(q, s.timely, n) {
 			ranks = append(ranks, Rank(q, n))
+		}
+		for _, rank := range []int64{intervals[i].lower, intervals[i].upper} {
+			if rank > 0 && rank <= s.timely {
+				ranks = append(ranks, rank)
+			}
 		}
 	}
 	return ranks
 }
 
+// rankInterval holds the ranks of an interval, or why it is refused.
+type rankInterval struct {
+	lower, upper int64
+	refused      string
+}
+
+// intervals returns the ranks of the intervals of the reported quantiles.
+func (s *seen) intervals(sampled bool) []rankInterval {
+	n := s.completed + s.errored + s.censored
+	all := make([]rankInterval, len(reported))
+	for i, q := range reported {
+		if !sampled {
+			all[i].refused = fmt.Sprintf("%v-CI omitted (the run is deterministic: it has no sampling error)", q)
+			continue
+		}
+		all[i] = intervalOf(q, n, s.early)
+	}
+	return all
+}
+
 // count completes the summary where the curve is plain counting: exact, in
 // whole numbers. The samples at those ranks must be in place.
-func (s *seen) count(done []int64, horizon time.Duration, curve *Incidence) {
+func (s *seen) count(done []int64, horizon time.Duration, intervals []rankInterval, curve *Incidence) {
 	n := s.completed + s.errored + s.censored
 	if n == 0 {
 		return
@@ -185,13 +215,28 @@ func (s *seen) count(done []int64, horizon time.Duration, curve *Incidence) {
 		ceiling: float64(s.completed+s.censored) / float64(n),
 	}
 	curve.Final, curve.Ceiling = &v.final, &v.ceiling
-	for _, q := range reported {
+	bound := func(rank int64) (*Millis, Status) {
 		switch {
-		case carries(q, s.timely, n):
-			curve.Quantiles = append(curve.Quantiles, v.reached(q, time.Duration(done[Rank(q, n)-1])))
-		default:
-			curve.Quantiles = append(curve.Quantiles, v.refused(q, carries(q, s.completed+s.censored, n)))
+		case rank <= s.timely:
+			ms := Millis(done[rank-1])
+			return &ms, Reached
+		case rank <= s.completed+s.censored:
+			return nil, Beyond
 		}
+		return nil, Unattainable
+	}
+	for i, q := range reported {
+		var of Quantile
+		if carries(q, s.timely, n) {
+			of = v.reached(q, time.Duration(done[Rank(q, n)-1]))
+		} else {
+			of = v.refused(q, carries(q, s.completed+s.censored, n))
+		}
+		if in := intervals[i]; in.refused == "" {
+			of.Lower, of.LowerStatus = bound(in.lower)
+			of.Upper, of.UpperStatus = bound(in.upper)
+		}
+		curve.Quantiles = append(curve.Quantiles, of)
 	}
 }
 

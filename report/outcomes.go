@@ -96,6 +96,60 @@ func (b *builder) done(p *measure.Phase, q float64) value {
 	return b.refused(absent, p.Incidence.Reason)
 }
 
+// completion is the table of quantiles of the completion-incidence curve with
+// their intervals, of a run that has sampling error.
+func completion(r *lab.Result) Table {
+	b := builder{table: Table{
+		Title: "By when requests are done",
+		Caption: "Quantiles of the completion-incidence curve over all offered requests, in ms, with their 95 % intervals by order statistics. " +
+			"They describe this run: requests within one run are not independent. Repeats tell more.",
+		Keys: 2, Grouped: true,
+	}}
+	b.column(compositionHead)
+	b.column(phaseHead)
+	shown := []float64{0.5, 0.95, 0.99}
+	for _, q := range shown {
+		b.column("p"+precise(100*q), counts)
+	}
+	eachPhase(r, func(comp *measure.Composition, p *measure.Phase) {
+		b.row(comp.Name, p.Name)
+		for _, q := range shown {
+			b.cell(b.quantile(p, q))
+		}
+	})
+	return b.finish()
+}
+
+// quantile is a quantile and its interval, or what is refused of them.
+func (b *builder) quantile(p *measure.Phase, q float64) value {
+	for _, of := range p.Incidence.Quantiles {
+		if of.Q != q {
+			continue
+		}
+		words := end(of.Millis, of.Status)
+		if of.Refused != "" {
+			return b.refused(words, of.Refused)
+		}
+		low, high := end(of.Lower, of.LowerStatus), end(of.Upper, of.UpperStatus)
+		if low == words && high == words {
+			return value{words: words}
+		}
+		return value{words: words + " [" + low + ", " + high + "]"}
+	}
+	return b.refused(absent, p.Incidence.Reason)
+}
+
+// end is a time, or the words for one that does not come.
+func end(m *measure.Millis, s measure.Status) string {
+	switch {
+	case m != nil:
+		return precise(inMillis(*m))
+	case s == measure.Unattainable:
+		return "never"
+	}
+	return string(s)
+}
+
 // amplification is the table of what the dependency is hit with.
 func amplification(r *lab.Result) Table {
 	b := builder{table: Table{

@@ -136,6 +136,10 @@ func tableSections(r *lab.Result, c *config) (list []section) {
 			title = t.Title
 		}
 		list = append(list, section{Title: title, Table: &t, Histograms: herds})
+		if study.Table(name) == study.Outcomes && !r.Deterministic {
+			done := completion(r)
+			list = append(list, section{Title: done.Title, Table: &done})
+		}
 	}
 	return list
 }
