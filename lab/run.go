@@ -93,6 +93,11 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 	if machine != nil {
 		watched = machine.end()
 	}
+	result := newResult(s, o.Instrument)
+	result.Aborted = ctx.Err() != nil
+	if err == nil { // while the last rows are being written
+		result.Ties, result.TiesReason, err = findTies(ctx, s, outcomes)
+	}
 	if rows != nil {
 		if err != nil {
 			rows.Abort()
@@ -101,11 +106,6 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 		}
 	}
 	if err != nil {
-		return nil, nil, err
-	}
-	result := newResult(s, o.Instrument)
-	result.Aborted = ctx.Err() != nil
-	if result.Ties, result.TiesReason, err = findTies(ctx, s, outcomes); err != nil {
 		return nil, nil, err
 	}
 	if ctx.Err() != nil && !result.Aborted { // noisy runs that were cut short prove nothing

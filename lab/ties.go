@@ -52,7 +52,7 @@ func findTies(ctx context.Context, s *study.Study, outcomes []outcome) (*Ties, s
 		i, trial := job%len(compositions), job/len(compositions)
 		schedule := s.Schedule().Noisy(s.Ties.Noise, trial+1)
 		p := plan(s)
-		p.Sampled = false // nobody reads the intervals of a trial
+		p.Sampled, p.HerdBucket = false, 0 // nobody reads the intervals of a trial, or its herd
 		m := measure.NewRecorder(p, schedule.Expected())
 		name := compositions[i].Name
 		if err := runOn(ctx, clock.Virtual(), s, name, schedule, m, false, nil); err != nil {
