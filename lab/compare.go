@@ -60,7 +60,7 @@ func ParseRule(text string, phases []string) (Rule, error) {
 	limit = strings.TrimSpace(limit)
 	number, percent := strings.CutSuffix(limit, "%")
 	v, err := strconv.ParseFloat(number, 64)
-	if !ok || !percent || err != nil || math.IsInf(v, 0) || math.IsNaN(v) || !strings.ContainsAny(limit[:1], "+-") || v == 0 && limit[0] == '-' {
+	if !ok || !percent || err != nil || strings.ContainsAny(number, "_xX") || math.IsInf(v, 0) || math.IsNaN(v) || !strings.ContainsAny(limit[:1], "+-") || v == 0 && limit[0] == '-' {
 		return Rule{}, fmt.Errorf("rule %q: expected PHASE.MEASURE and a limit such as +10%% or -5%%", text)
 	}
 	r := Rule{Text: text, Phase: whole, Measure: name, Limit: v / 100}

@@ -26,7 +26,7 @@ func TestParseRule(t *testing.T) {
 			t.Errorf("%q: got %+v, %v", c.text, got, err)
 		}
 	}
-	for _, bad := range []string{"", "p99", "p99 10%", "p99 +10", "p99 +x%", "p99 +", "p99 -0%", "p99 +Inf%"} {
+	for _, bad := range []string{"", "p99", "p99 10%", "p99 +10", "p99 +x%", "p99 +", "p99 -0%", "p99 +Inf%", "p99 +1_0%", "p99 +0x1p4%"} {
 		if _, err := ParseRule(bad, phases); err == nil {
 			t.Errorf("%q is taken for a rule", bad)
 		}

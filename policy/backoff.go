@@ -98,7 +98,7 @@ func (j *Jitter) UnmarshalText(b []byte) error {
 		*j = Jitter{Kind: k}
 		return nil
 	}
-	if arg, ok := strings.CutPrefix(s, "proportional("); ok && strings.HasSuffix(arg, ")") {
+	if arg, ok := strings.CutPrefix(s, "proportional("); ok && strings.HasSuffix(arg, ")") && !strings.ContainsAny(arg, "_xX") {
 		r, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(arg, ")")), 64)
 		if err == nil && r >= 0 && r <= 1 {
 			*j = Jitter{Proportional, r}

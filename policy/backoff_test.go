@@ -195,7 +195,7 @@ func TestJitterText(t *testing.T) {
 		}
 	}
 	// near misses, and shares that could make a delay negative or no number
-	for _, text := range []string{"", "Full", "proportional", "proportional()", "proportional(1.1)", "proportional(-0.1)", "proportional(nan)", "proportional(0.5", "half"} {
+	for _, text := range []string{"", "Full", "proportional", "proportional()", "proportional(1.1)", "proportional(-0.1)", "proportional(nan)", "proportional(0.5", "proportional(0.2_5)", "proportional(0x1p-2)", "half"} {
 		j := Jitter{Kind: Equal}
 		if err := j.UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "is not a jitter") {
 			t.Errorf("%q: error %v", text, err)
