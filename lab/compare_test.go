@@ -106,15 +106,15 @@ func TestRepeatsAreTheirSeeds(t *testing.T) {
 func TestFaultStudy(t *testing.T) {
 	r := measured(t, read(t, "testdata/fault.yaml"))
 	c := r.composition(t, "plain")
-	if c.Fault == nil || c.Fault.PreFault.Detection.Status != measure.Recovered {
-		t.Fatalf("no recovery is found: %+v", c.Fault)
+	if c.Recovery.Goodput == nil || c.Recovery.Goodput.PreFault.Detection.Status != measure.Recovered {
+		t.Fatalf("no recovery is found: %+v", c.Recovery.Goodput)
 	}
 	// The leading window of 10 s reaches 90 % of the baseline when at least
 	// eight of its ten seconds lie behind the fault, which lasts 40 s.
-	if ttr := float64(*c.Fault.PreFault.Detection.Time) / 1e9; ttr < 37 || ttr > 40 {
+	if ttr := float64(*c.Recovery.Goodput.PreFault.Detection.Time) / 1e9; ttr < 37 || ttr > 40 {
 		t.Errorf("recovered after %v s", ttr)
 	}
-	if g := *c.Fault.Plateau.Baseline.Goodput; g < 0.42 || g > 0.58 {
+	if g := *c.Recovery.Goodput.Plateau.Baseline.Goodput; g < 0.42 || g > 0.58 {
 		t.Errorf("the degraded plateau is at %v, not near one half", g)
 	}
 	for _, g := range c.Service.Goodput {

@@ -208,10 +208,10 @@ func (f *finder) recovery() {
 func (f *finder) fault() {
 	for i := range f.result.Compositions {
 		c := &f.result.Compositions[i]
-		if c.Fault == nil || c.Fault.PreFault.Baseline.Goodput == nil {
+		if c.Recovery.Goodput == nil || c.Recovery.Goodput.PreFault.Baseline.Goodput == nil {
 			continue
 		}
-		against := c.Fault.PreFault
+		against := c.Recovery.Goodput.PreFault
 		level := percent(against.Baseline.Good, against.Baseline.Scheduled)
 		switch d := against.Detection; d.Status {
 		case measure.Recovered:

@@ -151,7 +151,7 @@ func baselineGate(s *study.Study, compositions []measure.Composition) Gate {
 	g := Gate{Name: gateBaseline, Limit: 100 * s.Gates.BaselineGoodput.Float(), Unit: "%", AtLeast: true, Applies: true, Enforced: s.EnforcesGates()}
 	lowest := math.Inf(1)
 	for i := range compositions {
-		f := compositions[i].Fault
+		f := compositions[i].Recovery.Goodput
 		if f == nil || f.PreFault.Baseline.Goodput == nil {
 			g.Reason = "not measured: the baseline is not estimable"
 			return g

@@ -17,13 +17,17 @@ func recoveries(s *study.Study, outcomes []outcome) (reason string, err error) {
 	}
 	for i := range outcomes {
 		if outcomes[i].rows == nil {
+			for i := range outcomes {
+				outcomes[i].composition.Recovery.GoodputReason = "not computed: see fault_reason"
+			}
 			return fmt.Sprintf("not computed for more than %s requests", thousands(rowsMost)), nil
 		}
 		c := &outcomes[i].composition
-		if c.Fault, c.Windows, err = recovery(s, outcomes[i].rows); err != nil {
+		if c.Recovery.Goodput, c.Windows, err = recovery(s, outcomes[i].rows); err != nil {
 			return "", fmt.Errorf("composition %s: %w", c.Name, err)
 		}
-		at := time.Duration(c.Fault.Anchor)
+		c.Recovery.GoodputReason = ""
+		at := time.Duration(c.Recovery.Goodput.Anchor)
 		inFlight := measure.InFlightAt(outcomes[i].rows, at, nil, deterministic(s))
 		c.InFlight = &inFlight
 	}

@@ -177,7 +177,7 @@ func TestCountedByHand(t *testing.T) {
 	wantRest := Composition{
 		Name: "it",
 		// [100, 150) has a failure, [150, 200) is clean and ends at 220.
-		Recovery:  Recovery{Phase: "outage", Window: Millis(50 * ms), CleanWindow: m(120)},
+		Recovery:  Recovery{Phase: "outage", Window: Millis(50 * ms), CleanWindow: m(120), GoodputReason: noFault},
 		Cancelled: 1, LosersPending: 1, Cleanup: Tail{P99: m(20), Max: m(20)}, Peak: Peak{Requests: 4, Attempts: 5},
 		AttemptsByStartPhase: map[string]map[string]int64{
 			"healthy": {"total": 3, "primary": 2, "backup": 1}, "outage": {"total": 7, "primary": 7, "backup": 0}},
@@ -225,7 +225,7 @@ func TestEmptyAndAgain(t *testing.T) {
 		`"errored":{}`,
 		`"causes":{"circuit":0,"connect":0,"failure":0,`,
 		`"served_by":{"backup":0,"primary":0}`,
-		`"goodput":null`,
+		`"goodput":null,"goodput_reason":"not measured: the study names no fault"`,
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is missing in %s", want, b)

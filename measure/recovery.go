@@ -7,6 +7,9 @@ import (
 	"brunt/record"
 )
 
+// noFault is why there is no recovery by goodput, until a caller sets it.
+const noFault = "not measured: the study names no fault"
+
 // mostWindows bounds how many clean windows are looked at.
 const mostWindows = 1 << 22
 
@@ -52,7 +55,7 @@ func (r *Recorder) windowRequest(q *record.Request, code uint64) {
 // way that a later try made good is not seen by callers.
 func (r *Recorder) recovery() Recovery {
 	plan := r.plan.Recovery
-	out := Recovery{Window: Millis(plan.Window)}
+	out := Recovery{Window: Millis(plan.Window), GoodputReason: noFault}
 	if plan.Phase < 0 || plan.Phase >= len(r.plan.Phases) {
 		out.Reason = "not judged: there is no phase to recover in"
 		return out

@@ -20,7 +20,6 @@ type Composition struct {
 	Timeline             Timeline                    `json:"timeline"`
 	Summary              []Spread                    `json:"summary,omitempty"` // over the repeats of a run; everything else is of the first
 	Service              *Service                    `json:"service,omitempty"` // goodput within the study's SLO
-	Fault                *FaultRecovery              `json:"fault,omitempty"`   // recovery from the study's fault
 	Windows              []WindowNumbers             `json:"windows,omitempty"` // of the study's fault
 	InFlight             *InFlight                   `json:"in_flight_at_fire,omitempty"`
 }
@@ -137,7 +136,9 @@ type Recovery struct {
 	Window      Millis  `json:"window_ms"`
 	CleanWindow *Millis `json:"clean_window_ms"` // from the start of the phase
 	Reason      string  `json:"reason,omitempty"`
-	Goodput     any     `json:"goodput"`
+	// Goodput is the recovery from the fault that the study names.
+	Goodput       *FaultRecovery `json:"goodput"`
+	GoodputReason string         `json:"goodput_reason,omitempty"`
 }
 
 // Peak holds the most that were in flight at once, in event order.

@@ -30,7 +30,7 @@ const faultTitle = "Recovery from the fault"
 func fromFault(r *lab.Result, c *config) (s section, show bool) {
 	var all []*measure.Composition
 	for i := range r.Compositions {
-		if r.Compositions[i].Fault != nil {
+		if r.Compositions[i].Recovery.Goodput != nil {
 			all = append(all, &r.Compositions[i])
 		}
 	}
@@ -39,11 +39,11 @@ func fromFault(r *lab.Result, c *config) (s section, show bool) {
 	}
 	s.Title = faultTitle
 	s.Lead = []string{
-		"The fault fires at " + millis(all[0].Fault.Anchor) + ", the anchor from which times count. " +
+		"The fault fires at " + millis(all[0].Recovery.Goodput.Anchor) + ", the anchor from which times count. " +
 			"Goodput is the share of scheduled requests that complete " + promised(c) + ". " + detector(c),
 		"The two baselines answer different questions and are never merged: what was before the fault, and what the survivors settle into (the degraded plateau).",
 	}
-	if all[0].Fault.PreFault.Label == measure.PartitionHeal {
+	if all[0].Recovery.Goodput.PreFault.Label == measure.PartitionHeal {
 		s.Lead = append(s.Lead, "The fault ends by itself: what comes back is a "+measure.PartitionHeal+", and says nothing about the loss of a node.")
 	}
 	s.Tables = append(s.Tables, returns(all), componentReturns(all), sensitivity(all))
@@ -95,9 +95,9 @@ func returns(all []*measure.Composition) Table {
 	b.column("Baseline")
 	returnColumns(&b)
 	for _, c := range all {
-		b.returned(c.Name, "before the fault", &c.Fault.PreFault)
-		b.returned(c.Name, "degraded plateau", &c.Fault.Plateau)
-		if n := c.Fault.Unknown; n > 0 {
+		b.returned(c.Name, "before the fault", &c.Recovery.Goodput.PreFault)
+		b.returned(c.Name, "degraded plateau", &c.Recovery.Goodput.Plateau)
+		if n := c.Recovery.Goodput.Unknown; n > 0 {
 			b.note(c.Name + ": " + plural(n, "request was", "requests were") + " censored that could still have met the SLO. They count as not good.")
 		}
 	}
@@ -110,8 +110,8 @@ func componentReturns(all []*measure.Composition) Table {
 	b.column("Part")
 	returnColumns(&b)
 	for _, c := range all {
-		for i := range c.Fault.Components {
-			b.returned(c.Name, c.Fault.Components[i].Name, &c.Fault.Components[i].Against)
+		for i := range c.Recovery.Goodput.Components {
+			b.returned(c.Name, c.Recovery.Goodput.Components[i].Name, &c.Recovery.Goodput.Components[i].Against)
 		}
 	}
 	return b.finish()
@@ -194,7 +194,7 @@ func sensitivity(all []*measure.Composition) Table {
 	b.column(compositionHead)
 	b.column("Entry")
 	var windows, holds []measure.Millis
-	for _, cell := range all[0].Fault.Sensitivity {
+	for _, cell := range all[0].Recovery.Goodput.Sensitivity {
 		windows, holds = once(windows, cell.Window), once(holds, cell.Hold)
 	}
 	var names []string
@@ -206,7 +206,7 @@ func sensitivity(all []*measure.Composition) Table {
 	}
 	for _, c := range all {
 		entry := -1.0
-		for _, cell := range c.Fault.Sensitivity { // by entry, window, hold
+		for _, cell := range c.Recovery.Goodput.Sensitivity { // by entry, window, hold
 			if cell.Entry != entry {
 				entry = cell.Entry
 				b.row(c.Name, number(100*entry)+" %")

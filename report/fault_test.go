@@ -46,7 +46,7 @@ func faultResult(t testing.TB) *lab.Result {
 	}
 	for i, of10 := range []int{6, 0} {
 		rows, c := faultRows(of10), &r.Compositions[i]
-		if c.Fault, err = f.Recovery(rows); err != nil {
+		if c.Recovery.Goodput, err = f.Recovery(rows); err != nil {
 			t.Fatal(err)
 		}
 		if c.Windows, _, err = measure.MeasureWindows(rows, windows, f.Horizon, &f.SLO, false); err != nil {
@@ -119,8 +119,8 @@ func TestDetections(t *testing.T) {
 		{"no baseline", "", measure.Detection{Status: measure.NotApplicable, Reason: "no goodput to return to", DeficitReason: "none"},
 			[]string{"N/A¹", "0", "0", "—²"}, "No goodput to return to."},
 	} {
-		comp := measure.Composition{Name: "one", Fault: &measure.FaultRecovery{}}
-		comp.Fault.PreFault = measure.Against{Baseline: measure.Baseline{Goodput: &share}, Detection: c.detection, Label: c.label}
+		comp := measure.Composition{Name: "one", Recovery: measure.Recovery{Goodput: &measure.FaultRecovery{}}}
+		comp.Recovery.Goodput.PreFault = measure.Against{Baseline: measure.Baseline{Goodput: &share}, Detection: c.detection, Label: c.label}
 		table := returns([]*measure.Composition{&comp})
 		if diff := cmp.Diff(c.want, rowsOf(&table)[0][4:]); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
