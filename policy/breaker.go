@@ -80,7 +80,7 @@ func (c *Breaker) Bound(inner Bound) Bound { return inner }
 
 // Wrap implements [Config].
 func (c *Breaker) Wrap(inner Stage, name string, env *Env) Stage {
-	b := &breaker{config: c, inner: inner, name: name, env: env, ppm: int64(math.Round(c.Ratio * 1e6))}
+	b := &breaker{config: c, inner: inner, name: name, caller: env.Caller, env: env, ppm: int64(math.Round(c.Ratio * 1e6))}
 	b.minCalls = int64(c.MinCalls)
 	if b.minCalls == 0 {
 		b.minCalls = 10
@@ -110,6 +110,7 @@ type breaker struct {
 	config   *Breaker
 	inner    Stage
 	name     string
+	caller   int32
 	env      *Env
 	ppm      int64 // the ratio in parts per million: compared exactly
 	minCalls int64
@@ -190,7 +191,7 @@ func (b *breaker) change(s breakerState) {
 	if s == open {
 		b.until = b.env.Loop.Now() + b.config.OpenFor
 	}
-	b.env.observe(b.name, record.WhatBreaker, breakerStates[s], 0)
+	b.env.observe(b.caller, b.name, record.WhatBreaker, breakerStates[s], 0)
 }
 
 // ended learns from a call that began in the given generation.

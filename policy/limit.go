@@ -70,13 +70,14 @@ func (c *Limit) Bound(inner Bound) Bound {
 
 // Wrap implements [Config].
 func (c *Limit) Wrap(inner Stage, name string, env *Env) Stage {
-	return &limit{config: c, inner: inner, name: name, env: env}
+	return &limit{config: c, inner: inner, name: name, caller: env.Caller, env: env}
 }
 
 type limit struct {
 	config *Limit
 	inner  Stage
 	name   string
+	caller int32
 	env    *Env
 	used   int // permits held or promised
 	queue  waiters[limitRun, *limitRun]
@@ -112,7 +113,7 @@ func (s *limit) Start(call Call, to Receiver) (Running, Outcome) {
 	*r = limitRun{stage: s, call: call, to: to}
 	if s.used >= s.config.Permits {
 		s.queue.push(r)
-		s.env.observe(s.name, record.WhatQueue, "", int64(s.queue.n))
+		s.env.observe(s.caller, s.name, record.WhatQueue, "", int64(s.queue.n))
 		if s.config.QueueTimeout > 0 {
 			r.timer = s.env.Loop.After(s.config.QueueTimeout, r)
 		}
@@ -130,7 +131,7 @@ func (s *limit) Start(call Call, to Receiver) (Running, Outcome) {
 
 func (s *limit) take(n int) {
 	s.used += n
-	s.env.observe(s.name, record.WhatPermits, "", int64(s.used))
+	s.env.observe(s.caller, s.name, record.WhatPermits, "", int64(s.used))
 }
 
 // enter starts the call inside.
@@ -171,7 +172,7 @@ func (s *limit) next() *limitRun {
 
 func (s *limit) leaveQueue(r *limitRun) {
 	s.queue.remove(r)
-	s.env.observe(s.name, record.WhatQueue, "", int64(s.queue.n))
+	s.env.observe(s.caller, s.name, record.WhatQueue, "", int64(s.queue.n))
 	s.env.Loop.Cancel(r.timer)
 	r.timer = clock.Timer{}
 }

@@ -49,16 +49,17 @@ func (c *Rate) Bound(inner Bound) Bound {
 func (c *Rate) Wrap(inner Stage, name string, env *Env) Stage {
 	count, per := c.Rate.Fraction()
 	full := int64(c.Burst) * int64(per)
-	return &rate{wait: c.Wait, inner: inner, name: name, env: env, count: count, token: int64(per), full: full, level: full}
+	return &rate{wait: c.Wait, inner: inner, name: name, caller: env.Caller, env: env, count: count, token: int64(per), full: full, level: full}
 }
 
 // rate keeps its level in units of which `token` make a token and `count` flow
 // in every nanosecond.
 type rate struct {
-	wait  bool
-	inner Stage
-	name  string
-	env   *Env
+	wait   bool
+	inner  Stage
+	name   string
+	caller int32
+	env    *Env
 
 	count, token, full int64
 	level              int64
@@ -110,7 +111,7 @@ func (s *rate) Start(call Call, to Receiver) (Running, Outcome) {
 
 func (s *rate) join(r *rateRun) {
 	s.queue.push(r)
-	s.env.observe(s.name, record.WhatQueue, "", int64(s.queue.n))
+	s.env.observe(s.caller, s.name, record.WhatQueue, "", int64(s.queue.n))
 	if s.queue.n == 1 {
 		s.await()
 	}
@@ -118,7 +119,7 @@ func (s *rate) join(r *rateRun) {
 
 func (s *rate) leave(r *rateRun) {
 	s.queue.remove(r)
-	s.env.observe(s.name, record.WhatQueue, "", int64(s.queue.n))
+	s.env.observe(s.caller, s.name, record.WhatQueue, "", int64(s.queue.n))
 }
 
 // await sets the timer for the next token.

@@ -13,8 +13,8 @@ import (
 // Retry repeats a call that did not complete.
 //
 // It repeats on failure and on timeout; `on` narrows this when it names just
-// one of the two. A refusal by a stage inside (circuit, limiter, rate) is
-// repeated only when `on` lists it: a caller that a breaker has just refused
+// one of the two. A refusal by a stage inside (circuit, limiter, rate,
+// throttle) is repeated only when `on` lists it: a caller that a breaker has just refused
 // gains nothing by asking again. The last outcome is the outcome. Without a
 // backoff, the next try starts inside the report of the last one.
 type Retry struct {
@@ -22,7 +22,7 @@ type Retry struct {
 	Attempts int `yaml:"attempts"`
 	// The wait before each further try.
 	Backoff Backoff `yaml:"backoff"`
-	// Outcomes that are repeated: failure, timeout, circuit, limiter, rate. Failure and timeout are, unless the list names just one of them.
+	// Outcomes that are repeated: failure, timeout, circuit, limiter, rate, throttle. Failure and timeout are, unless the list names just one of them.
 	On []Retryable `yaml:"on"`
 }
 
@@ -31,16 +31,17 @@ type Retryable string
 
 // The outcomes that a retry can repeat.
 const (
-	OnFailure Retryable = "failure"
-	OnTimeout Retryable = "timeout"
-	OnCircuit Retryable = "circuit"
-	OnLimiter Retryable = "limiter"
-	OnRate    Retryable = "rate"
+	OnFailure  Retryable = "failure"
+	OnTimeout  Retryable = "timeout"
+	OnCircuit  Retryable = "circuit"
+	OnLimiter  Retryable = "limiter"
+	OnRate     Retryable = "rate"
+	OnThrottle Retryable = "throttle"
 )
 
 var retryables = map[Retryable]record.Cause{
 	OnFailure: record.Failure, OnTimeout: record.Timeout,
-	OnCircuit: record.Circuit, OnLimiter: record.Limiter, OnRate: record.Rate,
+	OnCircuit: record.Circuit, OnLimiter: record.Limiter, OnRate: record.Rate, OnThrottle: record.Throttle,
 }
 
 // SetDefaults sets three attempts with the default backoff.
@@ -51,7 +52,7 @@ func (c *Retry) Check(p check.Problems) {
 	check.Between(p, "attempts", c.Attempts, 1, 1000)
 	c.Backoff.Check(p.In("backoff"))
 	for _, on := range c.On {
-		check.OneOf(p, "on", on, OnFailure, OnTimeout, OnCircuit, OnLimiter, OnRate)
+		check.OneOf(p, "on", on, OnFailure, OnTimeout, OnCircuit, OnLimiter, OnRate, OnThrottle)
 	}
 	if c.Attempts == 1 {
 		p.Doubt("attempts", c.Attempts, "a retry with one attempt never repeats anything")
@@ -67,8 +68,8 @@ func (c *Retry) repeats() (set [16]bool) {
 	if !failure && !timeout {
 		set[record.Failure], set[record.Timeout] = true, true
 	}
-	// what real targets report is a failure by another name
-	for cause := record.Connect; cause <= record.Stream; cause++ {
+	// what real targets report, and a dependency without room, is a failure by another name
+	for cause := record.Connect; cause <= record.Overload; cause++ {
 		set[cause] = set[record.Failure]
 	}
 	return set
@@ -84,9 +85,8 @@ func (c *Retry) Bound(inner Bound) Bound {
 }
 
 // Wrap implements [Config].
-func (c *Retry) Wrap(inner Stage, _ string, env *Env) Stage {
-	env.retries++
-	return &retry{config: c, inner: inner, env: env, repeats: c.repeats(), id: env.retries}
+func (c *Retry) Wrap(inner Stage, name string, env *Env) Stage {
+	return &retry{config: c, inner: inner, env: env, repeats: c.repeats(), id: env.id(name)}
 }
 
 type retry struct {

@@ -20,7 +20,9 @@ import (
 // Request is what the stages know of the request that a call belongs to.
 type Request struct {
 	Index    int64
+	Caller   int32 // which caller makes it, from 0
 	Refusals int32 // counted up by each stage that refuses
+	Denied   int32 // counted up by each budget that denies a retry or a hedge
 	Over     bool  // set by the runner before it reports the end or cancels the stack
 	Owner    any   // the runner's own state
 }
@@ -33,6 +35,9 @@ type Call struct {
 	// Path tells the calls of one request apart that the same stage starts
 	// over and over; draws depend on it. The first call of each stage keeps it.
 	Path uint64
+	// Deadline is the instant at which the caller gives the call up, whatever
+	// happens: the horizon, or the end of a timeout around it.
+	Deadline time.Duration
 	// lenient is a breaker that lets this call pass where it would refuse it, or
 	// whatever its state when the call is through; it learns nothing then.
 	lenient *breaker
@@ -65,6 +70,7 @@ type Outcome struct {
 	Cause      record.Cause  // None when the call completed
 	Dependency int32         // which dependency completed it
 	FirstToken time.Duration // instant of the first token; record.Never but for streams
+	RetryAfter time.Duration // how long the dependency asks the caller to wait before a retry; 0 when it does not
 }
 
 // Completed returns the outcome of a call that a dependency answered.
@@ -91,7 +97,11 @@ func (o Outcome) Failed() bool { return o.ended && o.Cause != record.None && !o.
 // Refused reports whether a stage inside refused the call: it says nothing
 // about the dependency.
 func (o Outcome) Refused() bool {
-	return o.Cause == record.Circuit || o.Cause == record.Limiter || o.Cause == record.Rate
+	switch o.Cause {
+	case record.Circuit, record.Limiter, record.Rate, record.Throttle:
+		return true
+	}
+	return false
 }
 
 // Stage starts calls.
@@ -117,13 +127,34 @@ type Env struct {
 	Chance chance.Source
 	// Observe is told of changes of state; nil when nobody listens.
 	Observe func(record.Event)
+	// Detail asks for what changes with every call too: permits, queues, limits
+	// and budgets. Without it only breakers tell.
+	Detail bool
+	// Caller is whose stages are being built, from 0; -1 for what callers share.
+	Caller int32
 
-	retries uint64 // retry stages built so far: their draws differ
+	ids map[string]uint64 // of stages that draw, by name
 }
 
-func (e *Env) observe(stage, what, state string, value int64) {
-	if e.Observe != nil {
-		e.Observe(record.Event{At: e.Loop.Now(), Stage: stage, What: what, State: state, Value: value})
+// id returns the number of a stage that draws: the same for every caller's
+// instance, another for every place in the composition, counted from 1 in the
+// order in which they are first built.
+func (e *Env) id(name string) uint64 {
+	if e.ids == nil {
+		e.ids = map[string]uint64{}
+	}
+	id, ok := e.ids[name]
+	if !ok {
+		id = uint64(len(e.ids)) + 1
+		e.ids[name] = id
+	}
+	return id
+}
+
+// observe tells of a change of state of the stage of a caller.
+func (e *Env) observe(caller int32, stage, what, state string, value int64) {
+	if e.Observe != nil && (e.Detail || what == record.WhatBreaker) {
+		e.Observe(record.Event{At: e.Loop.Now(), Stage: stage, What: what, State: state, Value: value, Caller: caller})
 	}
 }
 

@@ -50,6 +50,7 @@ type timeoutRun struct {
 
 func (s *timeout) Start(call Call, to Receiver) (Running, Outcome) {
 	r := s.runs.get()
+	call.Deadline = min(call.Deadline, s.loop.Now()+s.after)
 	inner, o := s.inner.Start(call, r)
 	if !o.Open() {
 		s.runs.put(r)

@@ -42,10 +42,12 @@ const (
 	Reset
 	Status
 	Stream
+	Overload // the dependency had no room: its queue was full, or dropped the attempt
+	Throttle // refused by a throttle
 	causes
 )
 
-var causeNames = [...]string{"", "failure", "timeout", "circuit", "limiter", "rate", "harness", "connect", "reset", "status", "stream"}
+var causeNames = [...]string{"", "failure", "timeout", "circuit", "limiter", "rate", "harness", "connect", "reset", "status", "stream", "overload", "throttle"}
 
 // String returns the cause's name in rows and reports; "" for None.
 func (c Cause) String() string { return name(causeNames[:], int(c)) }
@@ -93,6 +95,8 @@ type Request struct {
 	Cause      Cause
 	Attempts   int32   // calls that reached a dependency
 	Refusals   int32   // refusals by any stage on the way, also those that a later try made good
+	Denied     int32   // retries and hedges that a budget did not allow
+	Caller     int32   // which caller made it, from 0
 	ServedBy   int32   // the dependency that completed it, by position in the study; -1 for none
 	Cost       float64 // of all attempts
 }
@@ -117,6 +121,13 @@ type Attempt struct {
 	Cleanup    time.Duration // max(0, CleanupEnd - the caller's answer)
 	FirstToken time.Duration // for streams, else Never
 	Cost       float64
+
+	// Of dependencies with capacity, and of services.
+	Parent  int32         // Index of the attempt whose service made this one; -1 for the caller itself
+	Replica int32         // which replica had it, from 0
+	Wait    time.Duration // how long it waited for a worker
+	Busy    time.Duration // how long a worker was busy with it, clean-up included; 0 without workers
+	Wasted  bool          // when it ended nobody waited for its answer any more
 }
 
 // Outcome returns the attempt's outcome in rows: completed, cancelled or a
@@ -133,11 +144,12 @@ func (a *Attempt) Outcome() string {
 
 // Event is one change of state.
 type Event struct {
-	At    time.Duration
-	Stage string // path of the stage in its composition; "" for the run itself
-	What  string // one of the What constants
-	State string // the new state, where it has a name
-	Value int64  // the new value, where it is a number
+	At     time.Duration
+	Stage  string // path of the stage in its composition; "" for the run itself
+	What   string // one of the What constants
+	State  string // the new state, where it has a name
+	Value  int64  // the new value, where it is a number
+	Caller int32  // whose stage it is, from 0; -1 for the run itself, and for what callers share
 }
 
 // What an event tells of.
@@ -150,6 +162,8 @@ const (
 	WhatPeakAttempts = "peak attempts" // Value: most attempts in flight so far
 	WhatActive       = "active"        // Value: attempts still active after the drain
 	WhatAborted      = "aborted"       // arrivals were stopped early
+	WhatLimit        = "limit"         // Value: the limit of an adaptive stage
+	WhatBudget       = "budget"        // Value: a budget's tokens, in thousandths
 )
 
 // Sink takes rows, each once, in the order in which things ended. The pointer

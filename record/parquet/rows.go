@@ -51,6 +51,8 @@ func requestColumns(composition string, dependencies []string) []column[record.R
 		}),
 		maybe("first_token_ns", func(r *row) *time.Duration { return &r.FirstToken }),
 		amount("cost", func(r *row) *float64 { return &r.Cost }),
+		narrow("denied", func(r *row) *int32 { return &r.Denied }),
+		narrow("caller", func(r *row) *int32 { return &r.Caller }),
 	}
 }
 
@@ -75,6 +77,11 @@ func attemptColumns(composition string, dependencies []string) []column[record.A
 		flag("pending", func(a *row) *bool { return &a.Pending }),
 		maybe("first_token_ns", func(a *row) *time.Duration { return &a.FirstToken }),
 		amount("cost", func(a *row) *float64 { return &a.Cost }),
+		narrow("parent", func(a *row) *int32 { return &a.Parent }),
+		narrow("replica", func(a *row) *int32 { return &a.Replica }),
+		instant("wait_ns", func(a *row) *time.Duration { return &a.Wait }),
+		instant("busy_ns", func(a *row) *time.Duration { return &a.Busy }),
+		flag("wasted", func(a *row) *bool { return &a.Wasted }),
 	}
 }
 
@@ -131,6 +138,7 @@ func eventColumns(composition string, _ []string) []column[record.Event] {
 		free("what", func(e *row) *string { return &e.What }),
 		free("state", func(e *row) *string { return &e.State }),
 		wide("value", func(e *row) *int64 { return &e.Value }),
+		narrow("caller", func(e *row) *int32 { return &e.Caller }),
 	}
 }
 

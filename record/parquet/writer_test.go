@@ -242,7 +242,7 @@ func TestRefusedRows(t *testing.T) {
 		{"an outcome without a name", func(s *Sink) { s.Request(&record.Request{Outcome: 3, ServedBy: -1}) }, "column outcome: number 3"},
 		{"a cause without a name", func(s *Sink) { s.Request(&record.Request{Cause: 200, ServedBy: -1}) }, "column cause: number 200"},
 		{"a reason without a name", func(s *Sink) { s.Attempt(&record.Attempt{Why: 9}) }, "column why: number 9"},
-		{"an attempt's cause without a name", func(s *Sink) { s.Attempt(&record.Attempt{Cause: record.Stream + 1}) }, "column outcome"},
+		{"an attempt's cause without a name", func(s *Sink) { s.Attempt(&record.Attempt{Cause: record.Throttle + 1}) }, "column outcome"},
 		{"a cancelled attempt with a cause", func(s *Sink) { s.Attempt(&record.Attempt{Cancelled: true, Cause: record.Failure}) }, "column outcome"},
 		{"a dependency that is not there", func(s *Sink) { s.Attempt(&record.Attempt{Dependency: 3}) }, "column dependency: number 3"},
 		{"a server one past the last", func(s *Sink) { s.Request(&record.Request{ServedBy: 3}) }, "column served_by"},
