@@ -23,6 +23,9 @@ const (
 	Fail                        // whether an attempt fails
 	Jitter                      // backoff jitter
 	Token                       // first token and gaps of a stream
+	Balance                     // which replica gets an attempt
+	Throttle                    // whether a throttle refuses a call
+	Caller                      // which caller makes a request
 )
 
 // Source makes draws for one seed.

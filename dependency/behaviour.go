@@ -2,8 +2,8 @@
 // takes, and when it does not come.
 //
 // A [Behaviour] is the configuration, a [Model] the running dependency. It
-// lives on one [clock.Loop]. It has no capacity: an attempt never waits for
-// another one.
+// lives on one [clock.Loop]. A [Cluster] is a dependency with its replicas and
+// its balancer, a [Station] the workers and the queue of one replica.
 package dependency
 
 import (
@@ -39,6 +39,30 @@ type Behaviour struct {
 	TokenGap *Latency `yaml:"token_gap"`
 	// For streams: how many tokens an answer has.
 	Tokens *int `yaml:"tokens"`
+	// Every time that is drawn for an answer is this many times as long: the same request is more work.
+	Slowdown *float64 `yaml:"slowdown"`
+	// What an attempt that fails, or finds no room, is told to wait before it is made again.
+	RetryAfter *time.Duration `yaml:"retry_after"`
+	// How many attempts are worked on at once, by each replica. Without it nothing waits for anything else.
+	Workers *int `yaml:"workers"`
+	// How many attempts may wait for a worker, at each replica: a number, or unbounded.
+	Queue *Room `yaml:"queue"`
+	// Which attempt a worker takes up next: fifo, lifo or codel.
+	Discipline *Discipline `yaml:"discipline"`
+	// The settings of discipline codel.
+	Codel *Codel `yaml:"codel"`
+	// What becomes of an attempt that its caller has given up: stops, or burns a worker's time to its end.
+	OnCancel *OnCancel `yaml:"on_cancel"`
+	// Whether the deadline of its caller is known: heeded (nothing is done for an attempt after it) or ignored.
+	Deadline *Deadline `yaml:"deadline"`
+	// Whether all workers stand still. What they were at goes on afterwards.
+	Paused *bool `yaml:"paused"`
+	// How many replicas there are, each with workers and a queue of its own.
+	Replicas *int `yaml:"replicas"`
+	// How attempts are spread over replicas.
+	Balancer *Balancer `yaml:"balancer"`
+	// What is different about single replicas.
+	Replica []Replica `yaml:"replica"`
 }
 
 // Fail says which attempts fail.
@@ -108,6 +132,20 @@ func (b Behaviour) Over(base Behaviour) Behaviour {
 	replace(&base.FirstToken, b.FirstToken)
 	replace(&base.TokenGap, b.TokenGap)
 	replace(&base.Tokens, b.Tokens)
+	replace(&base.Slowdown, b.Slowdown)
+	replace(&base.RetryAfter, b.RetryAfter)
+	replace(&base.Workers, b.Workers)
+	replace(&base.Queue, b.Queue)
+	replace(&base.Discipline, b.Discipline)
+	replace(&base.Codel, b.Codel)
+	replace(&base.OnCancel, b.OnCancel)
+	replace(&base.Deadline, b.Deadline)
+	replace(&base.Paused, b.Paused)
+	replace(&base.Replicas, b.Replicas)
+	replace(&base.Balancer, b.Balancer)
+	if b.Replica != nil {
+		base.Replica = b.Replica
+	}
 	return base
 }
 
@@ -154,6 +192,7 @@ func (b *Behaviour) Check(p check.Problems) {
 	if b.Tokens != nil {
 		check.Between(p, "tokens", *b.Tokens, 1, 1e5)
 	}
+	b.checkCapacity(p)
 }
 
 // CheckWhole reports what is wrong with a behaviour that must be complete.
@@ -170,9 +209,10 @@ func (b *Behaviour) CheckWhole(p check.Problems) {
 	case stream && b.Tokens != nil && *b.Tokens > 1 && b.TokenGap == nil:
 		p.Add("token_gap", nil, "missing: expected the time between two of the %d tokens", *b.Tokens)
 	}
+	b.checkWholeCapacity(p)
 }
 
-// NeverSucceeds reports whether no attempt can succeed.
+// NeverSucceeds reports whether no attempt can succeed, wherever it goes.
 func (b *Behaviour) NeverSucceeds() bool {
 	return b.decided() || b.Fail != nil && b.Fail.Ratio >= 1
 }
@@ -188,6 +228,8 @@ func (b *Behaviour) Worst() (longest time.Duration, bounded bool) {
 	switch {
 	case is(b.Refuse):
 		return 0, true
+	case b.Workers != nil && (b.Queue == nil || *b.Queue != 0): // the wait has no bound worth the name
+		return 0, false
 	case is(b.Hang):
 		return 0, false
 	case b.FailAfter != nil:
@@ -219,11 +261,27 @@ func (b *Behaviour) Worst() (longest time.Duration, bounded bool) {
 	if b.Fail != nil && b.Fail.After != nil {
 		longest = max(longest, *b.Fail.After)
 	}
+	if b.Slowdown != nil {
+		longest = nanoseconds(float64(longest) * *b.Slowdown)
+	}
+	for i := range b.Replica {
+		one := b.Of(b.Replica[i].Number - 1)
+		d, ok := one.Worst()
+		longest, bounded = max(longest, d), bounded && ok
+	}
 	return longest, bounded
 }
 
 // Random reports whether the behaviour takes chance.
 func (b *Behaviour) Random() bool {
+	if b.replicas() > 1 && b.Balancer != nil && b.Balancer.Kind != RoundRobin {
+		return true
+	}
+	for i := range b.Replica {
+		if b.Replica[i].Random() {
+			return true
+		}
+	}
 	if b.Fail != nil && b.Fail.Ratio > 0 && b.Fail.Ratio < 1 {
 		return true
 	}

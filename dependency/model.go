@@ -24,6 +24,9 @@ type Model struct {
 	failRatio      float64
 	failAfter      time.Duration
 	failsWithDrawn bool
+	slowdown       float64
+	retryAfter     time.Duration
+	burns, heeds   bool
 }
 
 // New returns a dependency that behaves in the given way.
@@ -36,7 +39,7 @@ func New(name string, b Behaviour, source chance.Source) *Model {
 // Become changes the behaviour of attempts that start from now on. The
 // behaviour must have passed its Check.
 func (m *Model) Become(b Behaviour) {
-	*m = Model{id: m.id, chance: m.chance, behaviour: b, tokens: 1, failsWithDrawn: true}
+	*m = Model{id: m.id, chance: m.chance, behaviour: b, tokens: 1, failsWithDrawn: true, slowdown: 1, burns: b.burns()}
 	if b.Latency != nil {
 		m.first = b.Latency.of(0).sampler()
 		m.later = b.Latency.of(1).sampler()
@@ -56,6 +59,13 @@ func (m *Model) Become(b Behaviour) {
 	if b.Cost != nil {
 		m.cost = *b.Cost
 	}
+	if b.Slowdown != nil {
+		m.slowdown = *b.Slowdown
+	}
+	if b.RetryAfter != nil {
+		m.retryAfter = *b.RetryAfter
+	}
+	m.heeds = b.Deadline != nil && *b.Deadline == Heeded
 	if f := b.Fail; f != nil {
 		m.failFirst, m.failRatio = int32(f.First), f.Ratio
 		if f.After != nil {
@@ -72,14 +82,20 @@ type Answer struct {
 	FirstToken time.Duration // from its start; record.Never but for streams
 	Cleanup    time.Duration // how long it lives on when it is cancelled
 	Cost       float64
+
+	Refused    bool          // it fails at once, without a worker
+	RetryAfter time.Duration // what a failure, or a lack of room, tells its caller to wait; 0 for nothing
+	Burns      bool          // when it is cancelled it goes on to its end
+	Heeds      bool          // it goes on no longer than to the deadline of its caller
+	Replica    int32         // which replica has it, from 0
 }
 
 // Answer decides on a request's nth attempt (from 0) at this dependency.
 func (m *Model) Answer(request int64, nth int32) Answer {
-	a := Answer{FirstToken: record.Never, Cleanup: m.cleanup, Cost: m.cost}
+	a := Answer{FirstToken: record.Never, Cleanup: m.cleanup, Cost: m.cost, RetryAfter: m.retryAfter, Burns: m.burns, Heeds: m.heeds}
 	switch b := &m.behaviour; {
 	case is(b.Refuse):
-		a.Fails = true
+		a.Fails, a.Refused = true, true
 		return a
 	case is(b.Hang):
 		a.Hangs = true
@@ -96,12 +112,18 @@ func (m *Model) Answer(request int64, nth int32) Answer {
 	}
 	if m.firstToken != nil {
 		m.stream(&a, m.chance.Draw(chance.Token, request, m.id, uint64(nth)))
-	} else {
+	} else if m.first != nil { // a service may do nothing of its own
 		sample := m.later
 		if nth == 0 {
 			sample = m.first
 		}
 		a.After = sample(m.chance.Draw(chance.Latency, request, m.id, uint64(nth)))
+	}
+	if m.slowdown != 1 {
+		a.After = nanoseconds(float64(a.After) * m.slowdown)
+		if a.FirstToken != record.Never {
+			a.FirstToken = nanoseconds(float64(a.FirstToken) * m.slowdown)
+		}
 	}
 	return a
 }

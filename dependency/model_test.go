@@ -29,6 +29,8 @@ func TestAnswer(t *testing.T) {
 	bad := func(after time.Duration) Answer {
 		return Answer{Fails: true, After: after, FirstToken: record.Never}
 	}
+	refused := bad(0)
+	refused.Refused = true
 	hangs := Answer{Hangs: true, FirstToken: record.Never}
 	tests := []struct {
 		name      string
@@ -42,7 +44,7 @@ func TestAnswer(t *testing.T) {
 		// fail_after: 0s is a setting, not the lack of one
 		{"fail_after 0s", Behaviour{Latency: five, FailAfter: p(0 * ms)}, []Answer{bad(0)}},
 		{"hang", Behaviour{Latency: five, Hang: p(true)}, []Answer{hangs, hangs}},
-		{"refuse", Behaviour{Latency: five, Refuse: p(true)}, []Answer{bad(0), bad(0)}},
+		{"refuse", Behaviour{Latency: five, Refuse: p(true)}, []Answer{refused, refused}},
 		// false is as good as not given
 		{"false", Behaviour{Latency: five, Refuse: p(false), Hang: p(false)}, []Answer{good(5 * ms)}},
 		// the first two attempts of each request fail, when their answer would have come
@@ -53,7 +55,7 @@ func TestAnswer(t *testing.T) {
 		{"fail all", Behaviour{Latency: five, Fail: &Fail{Ratio: 1}}, []Answer{bad(5 * ms), bad(5 * ms)}},
 		{"fail none", Behaviour{Latency: five, Fail: &Fail{}}, []Answer{good(5 * ms)}},
 		// the order of judgement: each hides those behind it
-		{"refuse before hang", Behaviour{Refuse: p(true), Hang: p(true), FailAfter: p(ms), Fail: &Fail{Ratio: 1}}, []Answer{bad(0)}},
+		{"refuse before hang", Behaviour{Refuse: p(true), Hang: p(true), FailAfter: p(ms), Fail: &Fail{Ratio: 1}}, []Answer{refused}},
 		{"hang before fail_after", Behaviour{Hang: p(true), FailAfter: p(ms), Fail: &Fail{Ratio: 1}}, []Answer{hangs}},
 		{"fail_after before fail", Behaviour{Latency: five, FailAfter: p(ms), Fail: &Fail{Ratio: 1, After: p(2 * ms)}}, []Answer{bad(ms)}},
 		// cost and clean-up belong to every attempt, however it ends
@@ -62,7 +64,7 @@ func TestAnswer(t *testing.T) {
 			{After: 5 * ms, FirstToken: record.Never, Cleanup: 20 * ms, Cost: 0.5},
 		}},
 		{"cost of a refusal", Behaviour{Refuse: p(true), Cost: p(0.5), CancelCleanup: p(ms)}, []Answer{
-			{Fails: true, FirstToken: record.Never, Cleanup: ms, Cost: 0.5},
+			{Fails: true, Refused: true, FirstToken: record.Never, Cleanup: ms, Cost: 0.5},
 		}},
 		// a stream: the first token, then three gaps
 		{"stream", Behaviour{FirstToken: Fixed(100 * ms), TokenGap: Fixed(10 * ms), Tokens: p(4)}, []Answer{{After: 130 * ms, FirstToken: 100 * ms}}},
