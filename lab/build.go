@@ -7,22 +7,51 @@ import (
 	"brunt/study"
 )
 
-// builder builds the stages of one composition.
+// builder builds the stages of one stack.
 type builder struct {
-	runner *runner
-	env    *policy.Env
+	runner  *runner
+	env     *policy.Env
+	callers int // how many there are, each with state of its own
+}
+
+// built is a part of a stack: one stage for all callers, or one for each.
+type built struct {
+	stage   policy.Stage
+	breaker policy.Stage // the outermost one, if there is any
+	// each returns a caller's own; nil when all share the two above.
+	each func(caller int32) (stage, breaker policy.Stage)
+}
+
+func (b built) of(caller int32) (stage, breaker policy.Stage) {
+	if b.each == nil {
+		return b.stage, b.breaker
+	}
+	return b.each(caller)
+}
+
+// forAll returns a stage that any caller can start.
+func (b built) forAll() policy.Stage {
+	if b.each == nil {
+		return b.stage
+	}
+	return router(b.each)
+}
+
+// router hands each call to the stage of its caller.
+type router func(caller int32) (stage, breaker policy.Stage)
+
+// Start implements [policy.Stage].
+func (r router) Start(call policy.Call, to policy.Receiver) (policy.Running, policy.Outcome) {
+	stage, _ := r(call.Request.Caller)
+	return stage.Start(call, to)
 }
 
 // stack builds a stack from the inside out. path names it within the
 // composition: empty, or that of a fallback's branch.
-func (b *builder) stack(s study.Stack, path string) policy.Stage {
-	stage, _ := b.branch(s, path)
-	return stage
-}
+func (b *builder) stack(s study.Stack, path string) policy.Stage { return b.branch(s, path).forAll() }
 
-// branch builds a stack and tells its outermost breaker, if it has one.
-func (b *builder) branch(s study.Stack, path string) (stage, breaker policy.Stage) {
-	var inner policy.Stage
+func (b *builder) branch(s study.Stack, path string) built {
+	var inner built
 	rest := len(s)
 	if n := len(s); n > 0 && s[n-1].Config() == nil {
 		rest--
@@ -44,30 +73,81 @@ func (b *builder) branch(s study.Stack, path string) (stage, breaker policy.Stag
 		if n > 0 {
 			name += "." + strconv.Itoa(n+1)
 		}
-		inner = s[i].Config().Wrap(inner, join(path, name), b.env)
-		if s[i].Breaker != nil {
-			breaker = inner
-		}
+		inner = b.wrap(&s[i], inner, join(path, name))
 	}
-	return inner, breaker
+	return inner
 }
 
-func (b *builder) fallback(f *study.Fallback, path string) policy.Stage {
-	branches := make([]policy.Branch, len(f.To))
+// wrap builds one stage around what is inside.
+func (b *builder) wrap(s *study.Stage, inner built, name string) built {
+	if b.callers > 1 && !s.Shared {
+		return b.perCaller(func(caller int32) (policy.Stage, policy.Stage) {
+			in, breaker := inner.of(caller)
+			b.env.Caller = caller
+			stage := s.Config().Wrap(in, name, b.env)
+			if s.Breaker != nil {
+				breaker = stage
+			}
+			return stage, breaker
+		})
+	}
+	b.env.Caller = b.shared()
+	stage := s.Config().Wrap(inner.forAll(), name, b.env)
+	switch {
+	case s.Breaker != nil:
+		return built{stage: stage, breaker: stage}
+	case inner.each == nil:
+		return built{stage: stage, breaker: inner.breaker}
+	}
+	return built{each: func(caller int32) (policy.Stage, policy.Stage) {
+		_, breaker := inner.each(caller)
+		return stage, breaker
+	}}
+}
+
+// shared says whose a stage is that serves every caller.
+func (b *builder) shared() int32 {
+	if b.callers > 1 {
+		return -1
+	}
+	return 0
+}
+
+// perCaller makes each caller's stage when its first call comes.
+func (b *builder) perCaller(build func(caller int32) (stage, breaker policy.Stage)) built {
+	type pair struct{ stage, breaker policy.Stage }
+	made := make([]pair, b.callers)
+	return built{each: func(caller int32) (policy.Stage, policy.Stage) {
+		p := &made[caller]
+		if p.stage == nil {
+			p.stage, p.breaker = build(caller)
+		}
+		return p.stage, p.breaker
+	}}
+}
+
+func (b *builder) fallback(f *study.Fallback, path string) built {
+	parts := make([]built, len(f.To))
+	own := false
 	for i, s := range f.To {
-		stage, breaker := b.branch(s, join(path, strconv.Itoa(i)))
-		branches[i] = policy.Branch{Stage: stage, Breaker: breaker}
+		parts[i] = b.branch(s, join(path, strconv.Itoa(i)))
+		own = own || parts[i].each != nil
 	}
-	return policy.NewFallback(f.Open, branches)
+	of := func(caller int32) policy.Stage {
+		branches := make([]policy.Branch, len(parts))
+		for i, part := range parts {
+			branches[i].Stage, branches[i].Breaker = part.of(caller)
+		}
+		return policy.NewFallback(f.Open, branches)
+	}
+	if !own {
+		return built{stage: of(0)}
+	}
+	return b.perCaller(func(caller int32) (policy.Stage, policy.Stage) { return of(caller), nil })
 }
 
-func (b *builder) call(name string) policy.Stage {
-	for i, n := range b.runner.study.Dependencies.Names() {
-		if n == name {
-			return &caller{b.runner, int32(i)}
-		}
-	}
-	panic("lab: a checked study calls the unknown dependency " + name)
+func (b *builder) call(name string) built {
+	return built{stage: &caller{b.runner, b.runner.target(name)}}
 }
 
 func join(path, step string) string {

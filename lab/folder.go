@@ -199,7 +199,7 @@ func (f *Folder) read(name string, into any) error {
 }
 
 func (f *Folder) remake(s *study.Study, stored *Result) (*Result, error) {
-	rows, err := parquet.Read(f.path, s.Dependencies.Names())
+	rows, err := parquet.Read(f.path, s.Targets())
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // plan says what the rows of a study's compositions are held against.
 func plan(s *study.Study) measure.Plan {
 	p := measure.Plan{
-		Dependencies: s.Dependencies.Names(),
+		Dependencies: s.Targets(),
 		Horizon:      s.Horizon,
 		HerdBucket:   s.Herd.Bucket,
 		Sampled:      !deterministic(s),
@@ -37,7 +37,7 @@ func random(s *study.Study) bool {
 		return true
 	}
 	for i := range s.Phases {
-		for _, name := range s.Dependencies.Names() {
+		for _, name := range s.Targets() {
 			if b := s.Behaviour(i, name); b.Random() {
 				return true
 			}
@@ -45,6 +45,11 @@ func random(s *study.Study) bool {
 	}
 	for _, stack := range s.Compositions.All() {
 		if jittered(stack) {
+			return true
+		}
+	}
+	for _, service := range s.Services.All() {
+		if jittered(service.Stack) {
 			return true
 		}
 	}

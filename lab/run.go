@@ -61,7 +61,7 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 	var rows *parquet.Writer
 	if o.Folder != nil && o.Rows {
 		var err error
-		if rows, err = parquet.Create(o.Folder.Path(), keys(all), s.Dependencies.Names()); err != nil {
+		if rows, err = parquet.Create(o.Folder.Path(), keys(all), s.Targets()); err != nil {
 			return nil, nil, fmt.Errorf("write rows: %w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"time"
 
 	"brunt/clock"
@@ -18,11 +19,13 @@ type runner struct {
 	study    *study.Study
 	schedule *load.Schedule
 	sink     record.Sink
-	observe  func(record.Event)  // nil when nobody listens
+	events   bool                // whether every change of state is wanted, or just what is counted
 	told     func(time.Duration) // how far the schedule is; nil when nobody listens
 
 	stack           policy.Stage
-	models          []*dependency.Model // by position in the study
+	clusters        []*dependency.Cluster // by position among the study's targets
+	services        []policy.Stage        // their own stacks, by the same position; nil for a dependency
+	tiers           bool                  // whether there is any service
 	attemptsPool    []*attempt
 	requestsPool    []*request
 	submissionsPool []*submission
@@ -43,18 +46,22 @@ type runner struct {
 func newRunner(loop *clock.Loop, s *study.Study, composition string, schedule *load.Schedule, sink record.Sink, events bool) *runner {
 	r := &runner{
 		loop: loop, study: s, schedule: schedule, sink: sink,
-		shedding: s.Load.MaxInFlight, horizon: s.Horizon,
-	}
-	if events {
-		r.observe = func(e record.Event) { sink.Event(&e) }
+		shedding: s.Load.MaxInFlight, horizon: s.Horizon, events: events,
 	}
 	luck := s.Luck()
-	for _, name := range s.Dependencies.Names() {
-		r.models = append(r.models, dependency.New(name, s.Behaviour(0, name), luck))
+	for _, name := range s.Targets() {
+		r.clusters = append(r.clusters, dependency.NewCluster(loop, name, s.Behaviour(0, name), luck))
 	}
+	r.services = make([]policy.Stage, len(r.clusters))
 	stack, _ := s.Compositions.Get(composition)
-	b := builder{runner: r, env: &policy.Env{Loop: loop, Chance: luck, Observe: r.observe}}
+	env := &policy.Env{Loop: loop, Chance: luck, Detail: events, Observe: func(e record.Event) { sink.Event(&e) }}
+	b := builder{runner: r, env: env, callers: s.Callers}
 	r.stack = b.stack(stack, "")
+	b.callers = 1
+	for name, service := range s.Services.All() {
+		r.services[r.target(name)] = b.stack(service.Stack, "service."+name)
+		r.tiers = true
+	}
 	r.arrival = arrival{runner: r, cursor: schedule.Cursor()}
 	return r
 }
@@ -81,7 +88,20 @@ func (r *runner) run(stop <-chan struct{}) {
 	r.tell(record.Event{At: r.loop.Now(), What: record.WhatActive, Value: r.active})
 }
 
-func (r *runner) tell(e record.Event) { r.sink.Event(&e) }
+// tell writes an event of the run itself.
+func (r *runner) tell(e record.Event) {
+	e.Caller = -1
+	r.sink.Event(&e)
+}
+
+// target returns the position of a dependency or service.
+func (r *runner) target(name string) int32 {
+	i := slices.Index(r.study.Targets(), name)
+	if i < 0 {
+		panic("lab: a checked study calls the unknown dependency " + name)
+	}
+	return int32(i)
+}
 
 // abort stops arrivals; what is in flight goes on to its end. The phase in
 // which that happens lasts until then: the real clock does not wait for others.
@@ -100,11 +120,11 @@ func (r *runner) setTimeline() {
 	for i := range r.study.Phases {
 		from, _ := r.study.Span(i)
 		t := r.loop.At(from, clock.Timeline, clock.Func(func() {
-			for d, name := range r.study.Dependencies.Names() {
-				r.models[d].Become(r.study.Behaviour(i, name))
+			for t, name := range r.study.Targets() {
+				r.clusters[t].Become(r.study.Behaviour(i, name))
 			}
-			if r.observe != nil {
-				r.observe(record.Event{At: r.loop.Now(), What: record.WhatPhase, State: r.study.Phases[i].Name})
+			if r.events {
+				r.tell(record.Event{At: r.loop.Now(), What: record.WhatPhase, State: r.study.Phases[i].Name})
 			}
 		}))
 		r.timeline = append(r.timeline, t)
@@ -178,7 +198,7 @@ type request struct {
 	row     record.Request
 	running policy.Running
 	horizon clock.Timer
-	nth     []int32 // attempts so far, by dependency
+	nth     []int32 // attempts so far, by target
 	alive   int     // attempts that have not ended, clean-up included
 }
 
@@ -186,7 +206,8 @@ type request struct {
 func (r *runner) submit(index int64, intended time.Duration) {
 	q := r.newRequest()
 	q.row = record.Request{Index: index, Intended: intended, Submitted: r.loop.Now(), FirstToken: record.Never, ServedBy: -1}
-	q.Request = policy.Request{Index: index, Owner: q}
+	q.row.Caller = r.study.Caller(index)
+	q.Request = policy.Request{Index: index, Caller: q.row.Caller, Owner: q}
 	if r.shedding > 0 && r.inFlight >= r.shedding {
 		q.row.Submitted = record.Never
 		q.row.Outcome, q.row.Cause = record.Errored, record.Harness
@@ -197,7 +218,7 @@ func (r *runner) submit(index int64, intended time.Duration) {
 		r.peakRequests, r.peakRequestsAt = r.inFlight, q.row.Submitted
 	}
 	q.horizon = r.loop.At(intended+r.horizon, clock.Horizon, q)
-	running, o := r.stack.Start(policy.Call{Request: &q.Request}, q)
+	running, o := r.stack.Start(policy.Call{Request: &q.Request, Deadline: intended + r.horizon}, q)
 	if o.Open() {
 		q.running = running
 		return
@@ -212,7 +233,7 @@ func (r *runner) newRequest() *request {
 		clear(q.nth)
 		return q
 	}
-	return &request{runner: r, nth: make([]int32, len(r.models))}
+	return &request{runner: r, nth: make([]int32, len(r.clusters))}
 }
 
 // Ended implements [policy.Receiver]: the caller has its answer.
@@ -243,14 +264,24 @@ func (q *request) Happen() {
 func (q *request) finish(end time.Duration) {
 	q.Over = true
 	q.row.End = end
-	q.row.Refusals = q.Refusals
-	q.runner.sink.Request(&q.row)
+	if !q.runner.tiers {
+		q.write()
+	}
 	q.recycle()
 }
 
-// recycle gives q back once nothing refers to it any more.
+func (q *request) write() {
+	q.row.Refusals, q.row.Denied = q.Refusals, q.Denied
+	q.runner.sink.Request(&q.row)
+}
+
+// recycle gives q back once nothing refers to it any more. A service can go on
+// making calls for a request that is over, so only then its row is whole.
 func (q *request) recycle() {
 	if q.Over && q.alive == 0 {
+		if q.runner.tiers {
+			q.write()
+		}
 		q.running = nil
 		q.runner.requestsPool = append(q.runner.requestsPool, q)
 	}

@@ -15,6 +15,7 @@ const (
 	mostListed   = 1000        // compositions, dependencies, phases, expectations
 	mostAttempts = 10_000      // of one request, in the worst case
 	mostRequests = 100_000_000 // of one composition
+	mostCallers  = 1_000_000
 )
 
 // Names that results have taken.
@@ -42,7 +43,9 @@ func (s *Study) check(p check.Problems, judge judge) {
 	if s.Horizon > 0 && s.Load.DispatchNoise >= s.Horizon {
 		p.Add("load.dispatch_noise", s.Load.DispatchNoise, "expected less than the horizon of %v", s.Horizon)
 	}
+	check.Between(p, "callers", s.Callers, 1, mostCallers)
 	s.checkDependencies(p)
+	s.checkServices(p.In("services"))
 	s.checkPhases(p)
 	s.checkCompositions(p)
 	s.checkSLO(p.In("slo"))
@@ -150,8 +153,8 @@ func (s *Study) checkPhases(p check.Problems) {
 			in.Add("load.rate", phase.Load.Rate, "has no meaning with arrivals: %s", s.Load.Arrivals)
 		}
 		for name, b := range phase.Dependencies.All() {
-			if _, known := s.Dependencies.Get(name); !known {
-				in.In("dependencies").Add(name, fmt.Sprintf("unknown dependency %q", name), "%s", suggest(name, s.Dependencies.Names()))
+			if _, known := s.base(name); !known {
+				in.In("dependencies").Add(name, fmt.Sprintf("unknown dependency %q", name), "%s", suggest(name, s.Targets()))
 			}
 			b.Check(in.In("dependencies", name))
 		}
@@ -206,13 +209,17 @@ func (s *Study) checkWhole(p check.Problems) {
 		}
 		s.doubtStack(p.In("compositions", name), stack, surroundings{within: s.Horizon, what: "the horizon"})
 	}
+	for name, service := range s.Services.All() {
+		s.doubtStack(p.In("services", name, "stack"), service.Stack, surroundings{within: s.Horizon, what: "the horizon"})
+	}
 	s.doubtUse(p)
 }
 
 // checkBehaviours reports what each dependency lacks in each phase: where the
 // phase changes it, else where it is described.
 func (s *Study) checkBehaviours(p check.Problems) {
-	for name, base := range s.Dependencies.All() {
+	for _, name := range s.Targets() {
+		base, _ := s.base(name)
 		changed := 0
 		for i, phase := range s.Phases {
 			override, ok := phase.Dependencies.Get(name)
@@ -224,7 +231,7 @@ func (s *Study) checkBehaviours(p check.Problems) {
 			merged.CheckWhole(p.In("phases", strconv.Itoa(i), "dependencies", name))
 		}
 		if changed < len(s.Phases) {
-			base.CheckWhole(p.In("dependencies", name))
+			base.CheckWhole(p.In(s.described(name), name))
 		}
 	}
 }
@@ -257,7 +264,7 @@ func grouped(n int64) string {
 
 // worst is the longest that a dependency can take in any phase.
 func (s *Study) worst(name string) (longest time.Duration, bounded bool) {
-	base, _ := s.Dependencies.Get(name)
+	base, _ := s.base(name)
 	bounded = true
 	add := func(b dependency.Behaviour) {
 		d, ok := b.Worst()

@@ -238,7 +238,7 @@ func (r *reader) fields(n *yaml.Node, v reflect.Value, path string) {
 		r.wrong(n, path, show(n), "expected "+kindOf(t))
 		return
 	}
-	if t == stageType && len(n.Content) != 2 {
+	if t == stageType && policies(n) != 1 {
 		r.wrong(n, path, "a mapping with "+strconv.Itoa(len(n.Content)/2)+" keys",
 			"a stage is a mapping with exactly one key, its policy; the settings stand one level deeper: {retry: {attempts: 3}}")
 	}
@@ -255,6 +255,20 @@ func (r *reader) fields(n *yaml.Node, v reflect.Value, path string) {
 		}
 		r.decode(value, v.FieldByIndex(f.index), join(path, f.name))
 	})
+}
+
+// sharedKey is what may stand beside the policy of a stage.
+const sharedKey = "shared"
+
+// policies counts the keys of a stage, but for what may stand beside its policy.
+func policies(stage *yaml.Node) int {
+	count := 0
+	for i := 0; i < len(stage.Content); i += 2 {
+		if stage.Content[i].Value != sharedKey {
+			count++
+		}
+	}
+	return count
 }
 
 func clip(s string) string {

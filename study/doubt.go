@@ -105,7 +105,7 @@ func (s *Study) doubtUse(p check.Problems) {
 	called := map[string]bool{}
 	for name, stack := range s.Compositions.All() {
 		var hangs string
-		for d := range s.calledBy(stack) {
+		for d := range s.reach(stack) {
 			called[d] = true
 			if s.hangs(d) {
 				hangs = d
@@ -116,9 +116,9 @@ func (s *Study) doubtUse(p check.Problems) {
 			p.In("compositions").Doubt(name, nil, "nothing ends a call of %s while it hangs: requests pile up until the horizon of %v; add a timeout, a limit or load.max_in_flight", hangs, s.Horizon)
 		}
 	}
-	for _, name := range s.Dependencies.Names() {
+	for _, name := range s.Targets() {
 		if !called[name] {
-			p.In("dependencies").Doubt(name, nil, "no composition calls it")
+			p.In(s.described(name)).Doubt(name, nil, "no composition calls it")
 		}
 	}
 }

@@ -71,6 +71,7 @@ var (
 	stageType     = reflect.TypeFor[Stage]()
 	latencyType   = reflect.TypeFor[dependency.Latency]()
 	behaviourType = reflect.TypeFor[dependency.Behaviour]()
+	serviceType   = reflect.TypeFor[Service]()
 	byAttemptType = reflect.TypeFor[dependency.ByAttempt]()
 	gatesType     = reflect.TypeFor[Gates]()
 	quantityType  = reflect.TypeFor[Quantity]()

@@ -28,7 +28,7 @@ func Schema() []byte {
 	root := r.ReflectFromType(reflect.TypeFor[Study]())
 	defs := root.Definitions
 	// what stands in a mapping by name is not found from the root
-	for _, t := range []reflect.Type{reflect.TypeFor[Stage](), byAttemptType, behaviourType} {
+	for _, t := range []reflect.Type{reflect.TypeFor[Stage](), byAttemptType, behaviourType, serviceType} {
 		for name, def := range r.ReflectFromType(t).Definitions {
 			defs[name] = def
 		}
@@ -118,8 +118,11 @@ func completeSchema(s *jsonschema.Schema, t reflect.Type, defs jsonschema.Defini
 	done[t] = true
 	s.Required = required[t]
 	if t == stageType {
-		one := uint64(1)
-		s.MinProperties, s.MaxProperties = &one, &one
+		for _, f := range fieldsOf(t) {
+			if f.name != sharedKey {
+				s.OneOf = append(s.OneOf, &jsonschema.Schema{Required: []string{f.name}})
+			}
+		}
 	}
 	for _, f := range fieldsOf(t) {
 		p, ok := s.Properties.Get(f.name)

@@ -27,8 +27,8 @@ func (s *Study) checkStack(stack Stack, p check.Problems, depth int) {
 			in.Add("", nil, "calls nothing: expected the name of a dependency")
 			continue
 		default:
-			if _, known := s.Dependencies.Get(stage.Call); !known {
-				in.Add("call", fmt.Sprintf("unknown dependency %q", stage.Call), "%s", suggest(stage.Call, s.Dependencies.Names()))
+			if _, known := s.base(stage.Call); !known {
+				in.Add("call", fmt.Sprintf("unknown dependency %q", stage.Call), "%s", suggest(stage.Call, s.Targets()))
 			}
 		}
 		if !last {
@@ -38,7 +38,7 @@ func (s *Study) checkStack(stack Stack, p check.Problems, depth int) {
 	if ends(stack) {
 		return
 	}
-	switch n := s.Dependencies.Len(); {
+	switch n := len(s.Targets()); {
 	case depth > 0:
 		p.Add("", nil, "a branch ends in {call: NAME} or in another fallback: expected one of them last")
 	case n > 1:
@@ -104,12 +104,18 @@ func (s *Study) bound(stack Stack) policy.Bound {
 	return b
 }
 
-func (s *Study) boundOf(dependency string) policy.Bound {
-	longest, bounded := s.worst(dependency)
+func (s *Study) boundOf(target string) policy.Bound {
+	longest, bounded := s.worst(target)
 	if !bounded {
 		longest = policy.Unbounded
 	}
-	return policy.Bound{Attempts: 1, Longest: longest}
+	b := policy.Bound{Attempts: 1, Longest: longest}
+	if service, ok := s.Services.Get(target); ok {
+		in := s.bound(service.Stack)
+		b.Attempts += in.Attempts
+		b.Longest = plus(b.Longest, in.Longest)
+	}
+	return b
 }
 
 // plus adds durations that may be unbounded.

@@ -2,6 +2,7 @@ package study
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"brunt/chance"
@@ -34,6 +35,10 @@ type Study struct {
 	Horizon time.Duration `yaml:"horizon"`
 	// The simulated dependencies, by name.
 	Dependencies Ordered[dependency.Behaviour] `yaml:"dependencies"`
+	// Simulated dependencies that call others: each with a stack of its own.
+	Services Ordered[Service] `yaml:"services"`
+	// How many callers make the requests, each with policy state of its own. They take turns or, with poisson arrivals, are drawn.
+	Callers int `yaml:"callers" config:"changed"`
 	// The phases, one after the other.
 	Phases []Phase `yaml:"phases"`
 	// The stacks to compare, by name, each outermost stage first.
@@ -83,11 +88,24 @@ type Phase struct {
 	Dependencies Ordered[dependency.Behaviour] `yaml:"dependencies"`
 }
 
+// Service is a dependency that calls others for each attempt: it does its own
+// work, if it has any, then goes through its stack, and keeps the worker until
+// that has an outcome.
+type Service struct {
+	dependency.Behaviour
+	// What it calls, and how. All its replicas share the state of these stages.
+	Stack Stack `yaml:"stack"`
+}
+
+// SetDefaults sets nothing.
+func (s *Service) SetDefaults() { *s = Service{} }
+
 // Stack is a list of stages, outermost first. It ends in call or fallback, or
 // in neither: then it calls the study's only dependency.
 type Stack []Stage
 
-// Stage is one stage of a stack; exactly one field is set.
+// Stage is one stage of a stack; exactly one policy is set, and shared beside it
+// at most.
 type Stage struct {
 	// Repeats a call that did not complete.
 	Retry *policy.Retry `yaml:"retry"`
@@ -101,6 +119,8 @@ type Stage struct {
 	Rate *policy.Rate `yaml:"rate"`
 	// Starts further attempts while the first is slow to answer.
 	Hedge *policy.Hedge `yaml:"hedge"`
+	// With several callers: whether they share the state of this stage.
+	Shared bool `yaml:"shared"`
 	// Tries one branch after the other. Ends the stack.
 	Fallback *Fallback `yaml:"fallback"`
 	// Calls a dependency, by name. Ends the stack.
@@ -174,6 +194,7 @@ func (s *Study) SetDefaults() {
 		Clock:   Virtual,
 		Seed:    1,
 		Repeat:  1,
+		Callers: 1,
 		Horizon: 30 * time.Second,
 		Tables:  []Table{Outcomes, Amplification, RecoveryTable},
 	}
@@ -274,9 +295,46 @@ func (s *Study) Schedule() *load.Schedule {
 // Luck returns the source of the study's draws.
 func (s *Study) Luck() chance.Source { return chance.New(s.Seed) }
 
-// Behaviour returns how a dependency behaves in phase i.
+// Caller returns who makes a request: the callers take turns or, with poisson
+// arrivals, are drawn, so that each is a poisson process of its own.
+func (s *Study) Caller(request int64) int32 {
+	switch {
+	case s.Callers <= 1:
+		return 0
+	case s.Load.Arrivals == load.Poisson:
+		return int32(s.Luck().Draw(chance.Caller, request, 0, 0).Below(int64(s.Callers)))
+	}
+	return int32(request % int64(s.Callers))
+}
+
+// Targets returns the names of what can be called: the dependencies, then the
+// services.
+func (s *Study) Targets() []string {
+	if s.Services.Len() == 0 {
+		return s.Dependencies.Names()
+	}
+	return slices.Concat(s.Dependencies.Names(), s.Services.Names())
+}
+
+// base returns how a dependency or service behaves but for the phases.
+func (s *Study) base(name string) (b dependency.Behaviour, known bool) {
+	if service, ok := s.Services.Get(name); ok {
+		b = service.Behaviour
+		if b.OnCancel == nil { // as most servers, it does not notice that a caller has left
+			burns := dependency.Burns
+			b.OnCancel = &burns
+		}
+		if b.Latency == nil && b.FirstToken == nil { // it may do nothing of its own
+			b.Latency = dependency.Every(dependency.Fixed(0))
+		}
+		return b, true
+	}
+	return s.Dependencies.Get(name)
+}
+
+// Behaviour returns how a dependency or service behaves in phase i.
 func (s *Study) Behaviour(i int, name string) dependency.Behaviour {
-	base, _ := s.Dependencies.Get(name)
+	base, _ := s.base(name)
 	override, _ := s.Phases[i].Dependencies.Get(name)
 	return override.Over(base)
 }
