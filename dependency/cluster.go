@@ -81,16 +81,15 @@ func (c *Cluster) out(r *replica) bool {
 // Answer decides on a request's nth attempt (from 0): which replica gets it,
 // and what it will answer. The attempt counts as that replica's load until
 // [Cluster.Ended].
-func (c *Cluster) Answer(request int64, nth int32) Answer {
+func (c *Cluster) Answer(request int64, nth int32, a *Answer) {
 	i := 0
 	if c.n > 1 {
 		i = c.pick(request, nth)
 	}
 	r := &c.replicas[i]
 	r.load++
-	a := r.model.Answer(request, nth)
+	r.model.answer(request, nth, a)
 	a.Replica = int32(i)
-	return a
 }
 
 // Ended tells that an attempt at a replica was answered or given up.

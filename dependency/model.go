@@ -91,27 +91,32 @@ type Answer struct {
 }
 
 // Answer decides on a request's nth attempt (from 0) at this dependency.
-func (m *Model) Answer(request int64, nth int32) Answer {
-	a := Answer{FirstToken: record.Never, Cleanup: m.cleanup, Cost: m.cost, RetryAfter: m.retryAfter, Burns: m.burns, Heeds: m.heeds}
+func (m *Model) Answer(request int64, nth int32) (a Answer) {
+	m.answer(request, nth, &a)
+	return a
+}
+
+func (m *Model) answer(request int64, nth int32, a *Answer) {
+	*a = Answer{FirstToken: record.Never, Cleanup: m.cleanup, Cost: m.cost, RetryAfter: m.retryAfter, Burns: m.burns, Heeds: m.heeds}
 	switch b := &m.behaviour; {
 	case is(b.Refuse):
 		a.Fails, a.Refused = true, true
-		return a
+		return
 	case is(b.Hang):
 		a.Hangs = true
-		return a
+		return
 	case b.FailAfter != nil:
 		a.Fails, a.After = true, *b.FailAfter
-		return a
+		return
 	}
 	a.Fails = nth < m.failFirst ||
 		m.failRatio > 0 && m.chance.Draw(chance.Fail, request, m.id, uint64(nth)).Float() < m.failRatio
 	if a.Fails && !m.failsWithDrawn {
 		a.After = m.failAfter
-		return a
+		return
 	}
 	if m.firstToken != nil {
-		m.stream(&a, m.chance.Draw(chance.Token, request, m.id, uint64(nth)))
+		m.stream(a, m.chance.Draw(chance.Token, request, m.id, uint64(nth)))
 	} else if m.first != nil { // a service may do nothing of its own
 		sample := m.later
 		if nth == 0 {
@@ -125,7 +130,6 @@ func (m *Model) Answer(request int64, nth int32) Answer {
 			a.FirstToken = nanoseconds(float64(a.FirstToken) * m.slowdown)
 		}
 	}
-	return a
 }
 
 func (m *Model) stream(a *Answer, draw chance.Draw) {

@@ -46,15 +46,17 @@ func (c *caller) Start(call policy.Call, to policy.Receiver) (policy.Running, po
 	q, parent := owners(call.Request)
 	nth := q.nth[c.target]
 	q.nth[c.target]++
-	answer := r.clusters[c.target].Answer(q.Index, nth)
 	now := r.loop.Now()
 
 	a := r.newAttempt()
-	*a = attempt{runner: r, request: q, parent: parent, to: to, answer: answer, deadline: call.Deadline, busySince: record.Never, row: record.Attempt{
+	a.request, a.parent, a.to, a.deadline = q, parent, to, call.Deadline
+	answer := &a.answer
+	r.clusters[c.target].Answer(q.Index, nth, answer)
+	a.row = record.Attempt{
 		Request: q.Index, Intended: q.row.Intended, Index: q.row.Attempts,
 		Dependency: c.target, Nth: nth, Why: call.Why, Parent: -1, Replica: answer.Replica,
 		Start: now, FirstToken: record.Never, Cost: answer.Cost,
-	}}
+	}
 	if parent != nil {
 		a.row.Parent = parent.row.Index
 	}
@@ -79,13 +81,14 @@ func owners(q *policy.Request) (*request, *attempt) {
 	return q.Owner.(*request), nil
 }
 
+// newAttempt returns one with nothing set but what every attempt begins with.
 func (r *runner) newAttempt() *attempt {
 	if n := len(r.attemptsPool); n > 0 {
 		a := r.attemptsPool[n-1]
 		r.attemptsPool = r.attemptsPool[:n-1]
 		return a
 	}
-	return new(attempt)
+	return &attempt{runner: r, busySince: record.Never}
 }
 
 // enter brings the attempt to the dependency. What needs no waiting does not
@@ -323,6 +326,10 @@ func (a *attempt) gone() {
 	q.alive--
 	q.recycle()
 	if r.services[a.row.Dependency] == nil { // a service's calls may still refer to it
+		if a.job.Owner != nil {
+			a.job, a.busySince = dependency.Job{}, record.Never
+		}
+		a.stopped = false
 		r.attemptsPool = append(r.attemptsPool, a)
 	}
 }

@@ -20,6 +20,7 @@ type runner struct {
 	schedule *load.Schedule
 	sink     record.Sink
 	events   bool                // whether every change of state is wanted, or just what is counted
+	event    record.Event        // the one that the sink is being told of
 	told     func(time.Duration) // how far the schedule is; nil when nobody listens
 
 	stack           policy.Stage
@@ -54,7 +55,7 @@ func newRunner(loop *clock.Loop, s *study.Study, composition string, schedule *l
 	}
 	r.services = make([]policy.Stage, len(r.clusters))
 	stack, _ := s.Compositions.Get(composition)
-	env := &policy.Env{Loop: loop, Chance: luck, Detail: events, Observe: func(e record.Event) { sink.Event(&e) }}
+	env := &policy.Env{Loop: loop, Chance: luck, Detail: events, Observe: r.note}
 	b := builder{runner: r, env: env, callers: s.Callers}
 	r.stack = b.stack(stack, "")
 	b.callers = 1
@@ -91,7 +92,13 @@ func (r *runner) run(stop <-chan struct{}) {
 // tell writes an event of the run itself.
 func (r *runner) tell(e record.Event) {
 	e.Caller = -1
-	r.sink.Event(&e)
+	r.note(e)
+}
+
+// note writes an event. A sink must not keep it, so one is enough for all.
+func (r *runner) note(e record.Event) {
+	r.event = e
+	r.sink.Event(&r.event)
 }
 
 // target returns the position of a dependency or service.
@@ -240,7 +247,7 @@ func (r *runner) newRequest() *request {
 func (q *request) Ended(o policy.Outcome) {
 	q.runner.loop.Cancel(q.horizon)
 	if o.Success() {
-		q.row.Outcome, q.row.ServedBy, q.row.FirstToken = record.Completed, o.Dependency, o.FirstToken
+		q.row.Outcome, q.row.ServedBy, q.row.FirstToken = record.Completed, o.Dependency(), o.FirstToken
 	} else {
 		q.row.Outcome, q.row.Cause = record.Errored, o.Cause
 	}

@@ -157,7 +157,7 @@ func (b *breaker) admits() bool {
 
 func (b *breaker) Start(call Call, to Receiver) (Running, Outcome) {
 	admits := b.admits()
-	if call.lenient == b && (call.through || !admits) {
+	if call.pass != nil && call.pass.breaker == b && (call.pass.through || !admits) {
 		return b.inner.Start(call, to)
 	}
 	if !admits {

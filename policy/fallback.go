@@ -35,11 +35,12 @@ type Branch struct {
 // reorders and never refuses. skip: the branch is left out, and when all are,
 // the call is refused.
 func NewFallback(open Opening, branches []Branch) Stage {
-	s := &fallback{open: open, branches: branches, breakers: make([]*breaker, len(branches))}
+	s := &fallback{open: open, branches: branches, breakers: make([]*breaker, len(branches)), passes: make([][2]pass, len(branches))}
 	for i, b := range branches {
 		if b.Breaker != nil {
 			s.breakers[i] = b.Breaker.(*breaker)
 		}
+		s.passes[i] = [2]pass{{breaker: s.breakers[i]}, {breaker: s.breakers[i], through: true}}
 	}
 	return s
 }
@@ -48,6 +49,7 @@ type fallback struct {
 	open     Opening
 	branches []Branch
 	breakers []*breaker // nil for a branch without
+	passes   [][2]pass  // to each branch: in its order, and when it was moved last
 	runs     pool[fallbackRun]
 }
 
@@ -102,7 +104,10 @@ func (r *fallbackRun) next() (o Outcome) {
 		call = call.again(record.Fallback, r.tried)
 	}
 	if s.open == Last {
-		call.lenient, call.through = s.breakers[branch], r.tried >= r.kept
+		call.pass = &s.passes[branch][0]
+		if r.tried >= r.kept {
+			call.pass = &s.passes[branch][1]
+		}
 	}
 	r.tried++
 	r.inner, o = s.branches[branch].Stage.Start(call, r)

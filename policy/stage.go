@@ -28,7 +28,9 @@ type Request struct {
 }
 
 // Call is one call on its way inwards. It is passed by value: what a stage
-// changes is seen by the stages inside of it alone.
+// changes is seen by the stages inside of it alone. (Six words: with the stage
+// and the receiver they fill the registers, and one more costs a third of the
+// engine's speed.)
 type Call struct {
 	Request *Request
 	Why     record.Why
@@ -38,12 +40,17 @@ type Call struct {
 	// Deadline is the instant at which the caller gives the call up, whatever
 	// happens: the horizon, or the end of a timeout around it.
 	Deadline time.Duration
-	// lenient is a breaker that lets this call pass where it would refuse it, or
-	// whatever its state when the call is through; it learns nothing then.
-	lenient *breaker
-	through bool
+	// pass opens a breaker to this call; nil when no fallback gave one.
+	pass *pass
 	// hedge is the innermost hedged call that this one is an attempt of.
 	hedge *hedgeRun
+}
+
+// pass is what a fallback gives to a call: the breaker lets it in where it would
+// refuse it or, when it is through, whatever its state. It learns nothing then.
+type pass struct {
+	breaker *breaker
+	through bool
 }
 
 // unwanted reports whether the call is about to be cancelled, because its
@@ -65,10 +72,10 @@ func (c Call) again(why record.Why, n int) Call {
 }
 
 // Outcome is how a call ended, or that it has not: the zero Outcome is open.
+// (Four fields: a struct of more is not kept in registers.)
 type Outcome struct {
-	ended      bool
-	Cause      record.Cause  // None when the call completed
-	Dependency int32         // which dependency completed it
+	Cause      record.Cause  // None when the call completed, or is open
+	by         int32         // 0 while open, then 1, or 2 and more for the dependency that completed it
 	FirstToken time.Duration // instant of the first token; record.Never but for streams
 	RetryAfter time.Duration // how long the dependency asks the caller to wait before a retry; 0 when it does not
 }
@@ -76,23 +83,27 @@ type Outcome struct {
 // Completed returns the outcome of a call that a dependency answered.
 // firstToken is [record.Never] but for streams.
 func Completed(dependency int32, firstToken time.Duration) Outcome {
-	return Outcome{ended: true, Dependency: dependency, FirstToken: firstToken}
+	return Outcome{by: dependency + 2, FirstToken: firstToken}
 }
 
 // Ended returns the outcome of a call that did not complete.
 func Ended(c record.Cause) Outcome {
-	return Outcome{ended: true, Cause: c, Dependency: -1, FirstToken: record.Never}
+	return Outcome{by: 1, Cause: c, FirstToken: record.Never}
 }
 
+// Dependency returns the position of the dependency that completed the call;
+// -1 when none did.
+func (o Outcome) Dependency() int32 { return max(o.by-2, -1) }
+
 // Open reports whether the call has not ended.
-func (o Outcome) Open() bool { return !o.ended }
+func (o Outcome) Open() bool { return o.by == 0 }
 
 // Success reports whether the call completed.
-func (o Outcome) Success() bool { return o.ended && o.Cause == record.None }
+func (o Outcome) Success() bool { return o.by > 1 }
 
 // Failed reports whether the call ended in a failure or a timeout: something
 // that speaks against the dependency.
-func (o Outcome) Failed() bool { return o.ended && o.Cause != record.None && !o.Refused() }
+func (o Outcome) Failed() bool { return o.by == 1 && !o.Refused() }
 
 // Refused reports whether a stage inside refused the call: it says nothing
 // about the dependency.
