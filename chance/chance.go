@@ -26,6 +26,7 @@ const (
 	Balance                     // which replica gets an attempt
 	Throttle                    // whether a throttle refuses a call
 	Caller                      // which caller makes a request
+	Probe                       // when a limit looks for the shortest time anew
 )
 
 // Source makes draws for one seed.

@@ -60,12 +60,55 @@ func ParseRate(s string) (Rate, error) {
 	}
 	// events per nanosecond, reduced, must fit both of its numbers
 	r.Quo(r, new(big.Rat).SetInt64(int64(per)))
-	const most = 1 << 53
-	if !r.Num().IsInt64() || !r.Denom().IsInt64() || r.Num().Int64() > r.Denom().Int64() || r.Denom().Int64() > most {
+	held, ok := holds(r)
+	if !ok {
 		return Rate{}, fmt.Errorf("%q is not a usable rate: expected at most 16 significant digits and between one event in 100 days and one in a nanosecond", s)
 	}
-	return Rate{r.Num().Int64(), time.Duration(r.Denom().Int64())}, nil
+	return held, nil
 }
+
+// longest is the longest time that a rate may count its events in, in ns.
+const longest = 1 << 53
+
+// holds returns so many events per nanosecond as a Rate; ok is false when
+// there is none that is exactly this.
+func holds(r *big.Rat) (held Rate, ok bool) {
+	if !r.Num().IsInt64() || !r.Denom().IsInt64() || r.Num().Int64() > r.Denom().Int64() || r.Denom().Int64() > longest {
+		return Rate{}, false
+	}
+	return Rate{r.Num().Int64(), time.Duration(r.Denom().Int64())}, true
+}
+
+// Toward returns the rate that is i of n equal parts of the way from r to
+// another: r + (to-r)*i/n. One whose ratio is too long to be held is replaced
+// by the last convergent of its continued fraction that is not, which is off by
+// less than one part in 2^53. Neither rate may be zero, and i must be from 0
+// to n.
+func (r Rate) Toward(to Rate, i, n int64) Rate {
+	x := new(big.Rat).Sub(to.ratio(), r.ratio())
+	x.Mul(x, big.NewRat(i, n))
+	x.Add(x, r.ratio())
+	if held, ok := holds(x); ok {
+		return held
+	}
+	a, b := new(big.Int).Set(x.Num()), new(big.Int).Set(x.Denom())
+	num, den := big.NewInt(1), big.NewInt(0) // the last convergent
+	num0, den0 := big.NewInt(0), big.NewInt(1)
+	for b.Sign() > 0 {
+		quo, rem := new(big.Int).QuoRem(a, b, new(big.Int))
+		num0.Add(num0, new(big.Int).Mul(quo, num))
+		den0.Add(den0, new(big.Int).Mul(quo, den))
+		if den0.Cmp(big.NewInt(longest)) > 0 {
+			break
+		}
+		num, num0, den, den0 = num0, num, den0, den
+		a, b = b, rem
+	}
+	return Rate{num.Int64(), time.Duration(den.Int64())}
+}
+
+// ratio returns the events per nanosecond.
+func (r Rate) ratio() *big.Rat { return new(big.Rat).SetFrac64(r.count, int64(r.per)) }
 
 // IsZero reports whether r is no rate.
 func (r Rate) IsZero() bool { return r.count == 0 }

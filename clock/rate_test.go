@@ -2,6 +2,7 @@ package clock
 
 import (
 	"encoding/json"
+	"errors"
 	"math/big"
 	"strings"
 	"testing"
@@ -195,6 +196,48 @@ func FuzzParseRate(f *testing.F) {
 		}
 		if again, err := ParseRate(r.String()); err != nil || again != r {
 			t.Fatalf("%q: %+v was written as %q and read as %+v, error %v", s, r, r, again, err)
+		}
+	})
+}
+
+// Toward is exact where the ratio can be held, and else off by less than one
+// part in 2^53.
+func TestToward(t *testing.T) {
+	for _, test := range []struct {
+		from, to string
+		i, n     int64
+		want     string
+	}{
+		{"100/s", "500/s", 0, 4, "100/s"},
+		{"100/s", "500/s", 3, 4, "400/s"},
+		{"500/s", "100/s", 1, 4, "400/s"},
+		{"100/s", "500/s", 4, 4, "500/s"},
+		{"100/s", "200/s", 1, 3, "1/7.5ms"}, // 133.3…/s has no decimals
+		{"7/s", "7/s", 1, 2, "7/s"},
+	} {
+		from, to := Rate{}, Rate{}
+		if err := errors.Join(from.UnmarshalText([]byte(test.from)), to.UnmarshalText([]byte(test.to))); err != nil {
+			t.Fatal(err)
+		}
+		if got := from.Toward(to, test.i, test.n).String(); got != test.want {
+			t.Errorf("%d/%d of the way from %s to %s: %s, want %s", test.i, test.n, test.from, test.to, got, test.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		from, to := drawRate(t), drawRate(t)
+		n := rapid.Int64Range(1, 1000).Draw(t, "n")
+		i := rapid.Int64Range(0, n).Draw(t, "i")
+		got := from.Toward(to, i, n)
+		want := new(big.Rat).Mul(new(big.Rat).Sub(to.ratio(), from.ratio()), big.NewRat(i, n))
+		want.Add(want, from.ratio())
+		off := new(big.Rat).Sub(got.ratio(), want)
+		off.Quo(off, want)
+		held, exact := holds(want)
+		if exact && got != held || off.Abs(off).Cmp(big.NewRat(1, 1<<53)) >= 0 {
+			t.Fatalf("%d/%d of the way from %+v to %+v: %+v, off by %s of it", i, n, from, to, got, off.FloatString(20))
+		}
+		if again, err := ParseRate(got.String()); err != nil || again != got {
+			t.Fatalf("%+v was read as %+v, error %v", got, again, err)
 		}
 	})
 }

@@ -2,10 +2,15 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"brunt/check"
+	"brunt/clock"
 	"brunt/record"
 )
 
@@ -248,6 +253,10 @@ func TestRetryBound(t *testing.T) {
 		{Retry{Attempts: 3, Backoff: Backoff{Kind: Constant, Base: 5 * ms, Jitter: Jitter{Kind: Decorrelated}}}, Bound{6, 90 * ms}},
 		// proportional: half as much again, then the cap
 		{Retry{Attempts: 3, Backoff: Backoff{Kind: Constant, Base: 10 * ms, Cap: 12 * ms, Jitter: Jitter{Proportional, 0.5}}}, Bound{6, 54 * ms}},
+		// told to wait: 7 instead of 5, and the backoff of 10
+		{Retry{Attempts: 3, Backoff: Backoff{Kind: Exponential, Base: 5 * ms, Factor: 2}, RetryAfter: &RetryAfter{Cap: 7 * ms}}, Bound{6, 47 * ms}},
+		// no budget and no deadline makes it less
+		{Retry{Attempts: 3, Backoff: Backoff{Kind: NoBackoff}, Budget: &Budget{GRPC: grpcBudget()}, Needs: new(time.Duration)}, Bound{6, 30 * ms}},
 	}
 	for _, test := range tests {
 		if got := test.retry.Bound(inner); got != test.want {
@@ -256,5 +265,133 @@ func TestRetryBound(t *testing.T) {
 	}
 	if got := thrice.Bound(Bound{1, Unbounded}); got != (Bound{3, Unbounded}) {
 		t.Errorf("around an unbounded call: %v", got)
+	}
+}
+
+// asking is a dependency that fails after a while and asks to be left alone for
+// another.
+func asking(w *world, after time.Duration, retryAfter time.Duration) stageFunc {
+	return func(_ Call, to Receiver) (Running, Outcome) {
+		w.starts++
+		w.note("attempt %d start", w.starts)
+		o := Ended(record.Failure)
+		o.RetryAfter = retryAfter
+		return scheduled(w.loop.After(after, clock.Func(func() { to.Ended(o) }))), Outcome{}
+	}
+}
+
+// scheduled is a running call that nobody cancels.
+type scheduled clock.Timer
+
+func (scheduled) Cancel() { panic("cancelled") }
+
+func TestRetryAfter(t *testing.T) {
+	tests := []struct {
+		name    string
+		asked   time.Duration
+		backoff Backoff
+		heed    *RetryAfter
+		want    time.Duration // from one end to the next start
+	}{
+		{"ignored without the setting", 50 * ms, Backoff{Kind: Constant, Base: 10 * ms}, nil, 10 * ms},
+		{"longer than the backoff", 50 * ms, Backoff{Kind: Constant, Base: 10 * ms}, &RetryAfter{Cap: time.Second}, 50 * ms},
+		{"shorter than the backoff", 5 * ms, Backoff{Kind: Constant, Base: 10 * ms}, &RetryAfter{Cap: time.Second}, 10 * ms},
+		{"clamped", 50 * ms, Backoff{Kind: Constant, Base: 10 * ms}, &RetryAfter{Cap: 30 * ms}, 30 * ms},
+		// the cap is that of the asking, not of the backoff
+		{"cap below the backoff", 50 * ms, Backoff{Kind: Constant, Base: 10 * ms}, &RetryAfter{Cap: 3 * ms}, 10 * ms},
+		{"without a backoff", 50 * ms, Backoff{Kind: NoBackoff}, &RetryAfter{Cap: time.Second}, 50 * ms},
+		{"nothing asked", 0, Backoff{Kind: NoBackoff}, &RetryAfter{Cap: time.Second}, 0},
+	}
+	for _, test := range tests {
+		w := newWorld()
+		w.call(w.wrap(asking(w, ms, test.asked), &Retry{Attempts: 2, Backoff: test.backoff, RetryAfter: test.heed}), 0, -1)
+		w.loop.Run()
+		want := []string{"0s attempt 1 start", (ms + test.want).String() + " attempt 2 start", (2*ms + test.want).String() + " caller 1 failure"}
+		if diff := cmp.Diff(want, w.log); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// A retry that could not end before the deadline is not made, and its wait is
+// not sat out: a try takes 10 ms here, so the second would start at 20 ms.
+func TestRetryNeeds(t *testing.T) {
+	needs := func(d time.Duration) *time.Duration { return &d }
+	tests := []struct {
+		name     string
+		needs    *time.Duration
+		deadline time.Duration
+		want     int // attempts
+	}{
+		{"off", nil, 0, 3},
+		{"no deadline", needs(time.Hour), math.MaxInt64, 3},
+		{"just enough for one more", needs(10 * ms), 30 * ms, 2},
+		{"a nanosecond too little", needs(10 * ms), 30*ms - 1, 1},
+		// the third would start at 50 ms
+		{"just enough for two more", needs(10 * ms), 60 * ms, 3},
+		{"too little for two more", needs(10 * ms), 60*ms - 1, 2},
+		// 0 asks only that it starts before the deadline
+		{"nothing needed", needs(0), 20*ms + 1, 2},
+		{"nothing needed, at the deadline", needs(0), 20 * ms, 1},
+		{"beyond the deadline", needs(0), 5 * ms, 1},
+	}
+	for _, test := range tests {
+		w := newWorld()
+		budget := &Budget{Costed: costedBudget()}
+		inner := w.wrap(asking(w, 10*ms, 0), &Retry{Attempts: 3, Backoff: Backoff{Kind: Linear, Base: 10 * ms}, Needs: test.needs, Budget: budget})
+		c := w.call(stageFunc(func(call Call, to Receiver) (Running, Outcome) {
+			call.Deadline = test.deadline
+			return inner.Start(call, to)
+		}), 0, -1)
+		w.loop.Run()
+		if w.starts != test.want {
+			t.Errorf("%s: %d attempts, want %d", test.name, w.starts, test.want)
+		}
+		// waits of 10 and 20 ms
+		if end := []time.Duration{1: 10 * ms, 2: 30 * ms, 3: 60 * ms}[test.want]; w.loop.Now() != end {
+			t.Errorf("%s: the call ended at %v, want %v", test.name, w.loop.Now(), end)
+		}
+		// what is not made is not paid for, and is no denial of the budget
+		if left := inner.(*retry).budget.(*costed).tokens; left != 500-14*int64(test.want-1) || c.request.Denied != 0 {
+			t.Errorf("%s: %d tokens left and %d denials after %d retries", test.name, left, c.request.Denied, test.want-1)
+		}
+	}
+}
+
+// A timeout around the retry is its deadline: the wait of 20 ms ends at 31 ms.
+func TestRetryNeedsWithinATimeout(t *testing.T) {
+	for after, want := range map[time.Duration]int{31 * ms: 1, 32 * ms: 2} {
+		w := newWorld(fails(11 * ms))
+		inner := w.wrap(target{w: w}, &Timeout{After: after}, &Retry{Attempts: 2, Backoff: Backoff{Kind: Constant, Base: 20 * ms}, Needs: new(time.Duration)})
+		w.call(stageFunc(func(call Call, to Receiver) (Running, Outcome) {
+			call.Deadline = math.MaxInt64
+			return inner.Start(call, to)
+		}), 0, -1)
+		w.loop.Run()
+		if w.starts != want {
+			t.Errorf("timeout of %v: %d attempts, want %d", after, w.starts, want)
+		}
+	}
+}
+
+func TestRetryCheck(t *testing.T) {
+	long, negative := check.Longest+1, -ms
+	tests := []struct {
+		name  string
+		retry Retry
+		want  []string
+	}{
+		{"all of them", Retry{Attempts: 4, Budget: &Budget{GRPC: grpcBudget()}, RetryAfter: &RetryAfter{Cap: time.Second}, Needs: new(time.Duration)}, nil},
+		{"a budget for nothing", Retry{Attempts: 1, Budget: &Budget{GRPC: grpcBudget()}}, []string{"?attempts: 1", "?budget: has nothing to bound"}},
+		{"a budget of no kind", Retry{Attempts: 2, Budget: &Budget{}}, []string{"budget: has 0 kinds"}},
+		{"no cap", Retry{Attempts: 2, RetryAfter: &RetryAfter{}}, []string{"retry_after.cap: 0s"}},
+		{"below nothing", Retry{Attempts: 2, Needs: &negative}, []string{"needs: -1ms"}},
+		{"absurd", Retry{Attempts: 2, Needs: &long}, []string{"needs: 87600h"}},
+	}
+	for _, test := range tests {
+		test.retry.Backoff = Backoff{Kind: NoBackoff}
+		p := check.New()
+		test.retry.Check(p)
+		expectProblems(t, test.name, p, test.want)
 	}
 }

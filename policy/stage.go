@@ -1,6 +1,6 @@
-// Package policy holds what a caller wraps around a dependency: retry,
-// timeout, breaker, limit, rate, hedge and fallback. Each has a file of its
-// own, with its configuration, its exact meaning and its code.
+// Package policy holds what a caller wraps around a dependency: retry and its
+// budgets, timeout, breaker, limit, rate, throttle, adaptive limits, hedge and
+// fallback. Each has a file of its own, with its configuration, its exact meaning and its code.
 //
 // A [Stage] starts calls; stages wrap one another, outermost first, around
 // what calls the dependency. All of it runs on one [clock.Loop]: no stage has
