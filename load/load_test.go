@@ -31,7 +31,7 @@ func segments(seconds int64, rates ...int64) []Segment {
 	var list []Segment
 	for i, r := range rates {
 		from := time.Duration(int64(i)*seconds) * time.Second
-		list = append(list, Segment{from, from + time.Duration(seconds)*time.Second, clock.PerSecond(r)})
+		list = append(list, Segment{From: from, To: from + time.Duration(seconds)*time.Second, Rate: clock.PerSecond(r)})
 	}
 	return list
 }
@@ -44,18 +44,18 @@ func TestConstant(t *testing.T) {
 		want     []time.Duration
 	}{
 		// arrival i at floor(i/rate)
-		{"thirds", []Segment{{0, 2 * s, rate(t, "3/s")}}, []time.Duration{0, 333333333, 666666666, s, 1333333333, 1666666666}},
+		{"thirds", []Segment{{From: 0, To: 2 * s, Rate: rate(t, "3/s")}}, []time.Duration{0, 333333333, 666666666, s, 1333333333, 1666666666}},
 		// the end does not belong to it: no arrival at 2 s
-		{"closed on the left", []Segment{{0, 2 * s, rate(t, "1/s")}}, []time.Duration{0, s}},
+		{"closed on the left", []Segment{{From: 0, To: 2 * s, Rate: rate(t, "1/s")}}, []time.Duration{0, s}},
 		// a nanosecond more, and there is one
-		{"a nanosecond more", []Segment{{0, 2*s + 1, rate(t, "1/s")}}, []time.Duration{0, s, 2 * s}},
+		{"a nanosecond more", []Segment{{From: 0, To: 2*s + 1, Rate: rate(t, "1/s")}}, []time.Duration{0, s, 2 * s}},
 		// two phases at one rate are one: the second does not begin with an arrival
-		{"equal rates", []Segment{{0, s, rate(t, "2/3s")}, {s, 4 * s, rate(t, "40/min")}}, []time.Duration{0, 1500 * time.Millisecond, 3 * s}},
+		{"equal rates", []Segment{{From: 0, To: s, Rate: rate(t, "2/3s")}, {From: s, To: 4 * s, Rate: rate(t, "40/min")}}, []time.Duration{0, 1500 * time.Millisecond, 3 * s}},
 		// another rate starts anew at its phase
-		{"rate of a phase", []Segment{{0, s, rate(t, "2/3s")}, {s, 2 * s, rate(t, "2/s")}, {2 * s, 4 * s, rate(t, "2/3s")}},
+		{"rate of a phase", []Segment{{From: 0, To: s, Rate: rate(t, "2/3s")}, {From: s, To: 2 * s, Rate: rate(t, "2/s")}, {From: 2 * s, To: 4 * s, Rate: rate(t, "2/3s")}},
 			[]time.Duration{0, s, 1500 * time.Millisecond, 2 * s, 3500 * time.Millisecond}},
 		// slower than its phase is long: the arrival at its start
-		{"slow", []Segment{{0, s, rate(t, "1/h")}}, []time.Duration{0}},
+		{"slow", []Segment{{From: 0, To: s, Rate: rate(t, "1/h")}}, []time.Duration{0}},
 		{"none", nil, nil},
 	}
 	for _, test := range tests {
@@ -77,7 +77,7 @@ func TestConstantIsAsExpected(t *testing.T) {
 		var at time.Duration
 		for range rapid.IntRange(1, 5).Draw(t, "phases") {
 			length := time.Duration(rapid.Int64Range(1, 2e9).Draw(t, "length"))
-			list = append(list, Segment{at, at + length, clock.PerSecond(rapid.Int64Range(1, 300).Draw(t, "rate"))})
+			list = append(list, Segment{From: at, To: at + length, Rate: clock.PerSecond(rapid.Int64Range(1, 300).Draw(t, "rate"))})
 			at += length
 		}
 		schedule := New(Load{Arrivals: Constant}, list, chance.New(1))
@@ -94,11 +94,11 @@ func TestConstantIsAsExpected(t *testing.T) {
 // An absurd load is counted, not made, and does not overflow.
 func TestExpectedOfAnAbsurdLoad(t *testing.T) {
 	day := 24 * time.Hour
-	huge := []Segment{{0, 36500 * day, rate(t, "1000000000/s")}, {36500 * day, 73000 * day, rate(t, "999999999/s")}}
+	huge := []Segment{{From: 0, To: 36500 * day, Rate: rate(t, "1000000000/s")}, {From: 36500 * day, To: 73000 * day, Rate: rate(t, "999999999/s")}}
 	if n := New(Load{Arrivals: Constant}, huge, chance.New(1)).Expected(); n < 4e18 {
 		t.Errorf("expected %d arrivals", n)
 	}
-	hour := []Segment{{0, time.Hour, rate(t, "1000000000/s")}}
+	hour := []Segment{{From: 0, To: time.Hour, Rate: rate(t, "1000000000/s")}}
 	if n := New(Load{Arrivals: Constant}, hour, chance.New(1)).Expected(); n != 3600e9 {
 		t.Errorf("expected %d arrivals, want 3.6e12", n)
 	}

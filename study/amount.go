@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"brunt/check"
 	"brunt/clock"
 	"brunt/measure"
 )
@@ -44,6 +45,8 @@ func amountOf(v reflect.Value) amount {
 		return amount{whole(int64(x)), x.String()}
 	case measure.PPM:
 		return amount{whole(int64(x)), share(x)}
+	case check.Share:
+		return amount{whole(int64(x)), x.String()}
 	case clock.Rate:
 		if x.IsZero() {
 			return amount{new(big.Rat), x.String()}
@@ -85,7 +88,7 @@ func parseAmount(t reflect.Type, text string) (amount, error) {
 			return wrong()
 		}
 		return amount{whole(int64(d)), text}, nil
-	case t == shareType || t == reflect.TypeFor[clock.Rate]():
+	case isShare(t) || t == reflect.TypeFor[clock.Rate]():
 		v := reflect.New(t)
 		if err := v.Interface().(interface{ UnmarshalText([]byte) error }).UnmarshalText([]byte(text)); err != nil {
 			return wrong()

@@ -8,6 +8,7 @@ import (
 
 	"brunt/check"
 	"brunt/dependency"
+	"brunt/load"
 )
 
 // What a study may hold at most.
@@ -149,9 +150,7 @@ func (s *Study) checkPhases(p check.Problems) {
 			in.Add("for", phase.For, "makes the study longer than ten years")
 			total = 0
 		}
-		if !phase.Load.Rate.IsZero() && !s.Load.Rated() {
-			in.Add("load.rate", phase.Load.Rate, "has no meaning with arrivals: %s", s.Load.Arrivals)
-		}
+		phase.Load.Check(in.In("load"), &s.Load, phase.For)
 		for name, b := range phase.Dependencies.All() {
 			if _, known := s.base(name); !known {
 				in.In("dependencies").Add(name, fmt.Sprintf("unknown dependency %q", name), "%s", suggest(name, s.Targets()))
@@ -159,6 +158,7 @@ func (s *Study) checkPhases(p check.Problems) {
 			b.Check(in.In("dependencies", name))
 		}
 	}
+	s.Load.CheckWithin(p.In("load"), total)
 }
 
 func (s *Study) checkCompositions(p check.Problems) {
@@ -179,6 +179,7 @@ func (s *Study) phaseNames() []string {
 
 func (s *Study) checkRecovery(p check.Problems) {
 	p.NotNegative("clean_window", s.Recovery.CleanWindow)
+	p.Positive("cut_for", s.Recovery.CutFor)
 	names := s.phaseNames()
 	i := len(names) - 1
 	if s.Recovery.Phase != "" {
@@ -242,15 +243,17 @@ func (s *Study) heaviest() (path string, value any) {
 		return "load." + string(s.Load.Arrivals), nil
 	}
 	at, most := 0, int64(-1)
-	for i, phase := range s.Phases {
-		if n := s.Rate(i).Count(phase.For); n > most {
+	for i := range s.Phases {
+		from, to := s.Span(i)
+		if n := load.New(s.Load, s.Load.Segments(&s.Phases[i].Load, from, to), s.Luck()).Expected(); n > most {
 			at, most = i, n
 		}
 	}
-	if r := s.Phases[at].Load.Rate; !r.IsZero() {
-		return fmt.Sprintf("phases.%d.load.rate", at), r
+	setting, rate, own := s.Load.Greatest(&s.Phases[at].Load)
+	if own {
+		return fmt.Sprintf("phases.%d.load.%s", at, setting), rate
 	}
-	return "load.rate", s.Load.Rate
+	return "load." + setting, rate
 }
 
 // grouped writes a count with commas.

@@ -102,6 +102,13 @@ func TestDoubts(t *testing.T) {
 		{"nothing that refuses", study1("compositions: {x: [{breaker: {consecutive: 1, open_for: 1s}}, {retry: {on: [failure, circuit]}}, {call: a}]" + both),
 			"stdin:5:30: compositions.x.0.breaker: stands outside of a retry and sees only the last result of each call: failures that a retry made good do not count\n" +
 				"stdin:5:86: compositions.x.1.retry.on.1: circuit: no stage inside refuses in this way"},
+		{"an adaptive limit that hears little", study1("compositions: {x: [{timeout: {after: 1s}}, {adaptive: {}}, {retry: {on: [limiter, throttle]}}, {call: a}]" + both),
+			"stdin:5:55: compositions.x.1.adaptive: stands outside of a retry and learns from the last result of each call only, as if the tries and the waits before it were one\n" +
+				"stdin:5:55: compositions.x.1.adaptive: stands inside of the timeout of 1s, which cancels a call that is late: it learns nothing of it; put the timeout inside\n" +
+				"stdin:5:74: compositions.x.2.retry.on.0: limiter: no stage inside refuses in this way\n" +
+				"stdin:5:83: compositions.x.2.retry.on.1: throttle: no stage inside refuses in this way"},
+		{"a throttle with all that it needs", study1("compositions: {x: [{timeout: {after: 9s}}, {retry: {on: [limiter, throttle]}}, {throttle: {}}, {adaptive: {kind: aimd}}, {timeout: {after: 1s}}, {call: a}], t: [{timeout: {after: 1s}}, {throttle: {rejects: [overload]}}, {call: a}]" + both), ""},
+		{"an adaptive limit keeps requests from piling up", strings.Replace(study1("compositions: {x: [{adaptive: {}}, {call: a}], z: [{call: b}]}"), "latency: 40ms", "hang: true", 1), ""},
 		{"no breaker to be open", study1("compositions: {x: [{fallback: {open: last, to: [[{call: a}], [{call: b}]]}}]" + both),
 			"stdin:5:38: compositions.x.0.fallback.open: last: no branch has a breaker that could be open"},
 		{"one branch", study1("compositions: {x: [{fallback: {to: [[{call: a}]]}}]" + both),

@@ -16,6 +16,8 @@ type surroundings struct {
 	what   string        // which of them
 }
 
+const aTimeout = "the timeout around it"
+
 // doubtStack reports orders and settings that can be run and hardly mean what
 // was intended.
 func (s *Study) doubtStack(p check.Problems, stack Stack, around surroundings) {
@@ -29,6 +31,10 @@ func (s *Study) doubtStack(p check.Problems, stack Stack, around surroundings) {
 			if holds(inner, func(s *Stage) bool { return s.Retry != nil }) {
 				in.Doubt("breaker", nil, "stands outside of a retry and sees only the last result of each call: failures that a retry made good do not count")
 			}
+		case stage.Throttle != nil:
+			doubtLearner(in.In("throttle"), inner, around, stage.Throttle.Rejects)
+		case stage.Adaptive != nil:
+			doubtLearner(in.In("adaptive"), inner, around, stage.Adaptive.Drops)
 		case stage.Hedge != nil:
 			if after := stage.Hedge.After; after >= around.within {
 				in.Doubt("hedge.after", after, "not before %s of %v: the hedge never starts by time", around.what, around.within)
@@ -38,7 +44,7 @@ func (s *Study) doubtStack(p check.Problems, stack Stack, around surroundings) {
 			if after >= around.within {
 				in.Doubt("timeout.after", after, "not shorter than %s of %v, which ends the call first", around.what, around.within)
 			} else {
-				around = surroundings{after, "the timeout around it"}
+				around = surroundings{after, aTimeout}
 			}
 		case stage.Fallback != nil:
 			s.doubtFallback(in.In("fallback"), stage.Fallback, around)
@@ -60,10 +66,24 @@ func doubtRetry(p check.Problems, c *policy.Retry, inner Stack) {
 		case "circuit":
 			has(func(s *Stage) bool { return s.Breaker != nil })
 		case "limiter":
-			has(func(s *Stage) bool { return s.Limit != nil })
+			has(func(s *Stage) bool { return s.Limit != nil || s.Adaptive != nil })
+		case "throttle":
+			has(func(s *Stage) bool { return s.Throttle != nil })
 		case "rate":
 			has(func(s *Stage) bool { return s.Rate != nil && !s.Rate.Wait })
 		}
+	}
+}
+
+// doubtLearner reports a throttle or an adaptive limit that stands where it
+// cannot hear what it should learn from.
+func doubtLearner(p check.Problems, inner Stack, around surroundings, listens []policy.Pushback) {
+	if holds(inner, func(s *Stage) bool { return s.Retry != nil }) {
+		p.Doubt("", nil, "stands outside of a retry and learns from the last result of each call only, as if the tries and the waits before it were one")
+	}
+	timeouts := len(listens) == 0 || slices.Contains(listens, policy.PushbackTimeout)
+	if timeouts && around.what == aTimeout && !holds(inner, func(s *Stage) bool { return s.Timeout != nil }) {
+		p.Doubt("", nil, "stands inside of the timeout of %v, which cancels a call that is late: it learns nothing of it; put the timeout inside", around.within)
 	}
 }
 
@@ -112,7 +132,7 @@ func (s *Study) doubtUse(p check.Problems) {
 			}
 		}
 		if hangs != "" && s.Load.MaxInFlight == 0 && s.Worst(name).Longest == policy.Unbounded &&
-			!holds(stack, func(s *Stage) bool { return s.Timeout != nil || s.Limit != nil }) {
+			!holds(stack, func(s *Stage) bool { return s.Timeout != nil || s.Limit != nil || s.Adaptive != nil }) {
 			p.In("compositions").Doubt(name, nil, "nothing ends a call of %s while it hangs: requests pile up until the horizon of %v; add a timeout, a limit or load.max_in_flight", hangs, s.Horizon)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/check"
 	"brunt/dependency"
 	"brunt/measure"
 )
@@ -75,7 +76,6 @@ var (
 	byAttemptType = reflect.TypeFor[dependency.ByAttempt]()
 	gatesType     = reflect.TypeFor[Gates]()
 	quantityType  = reflect.TypeFor[Quantity]()
-	shareType     = reflect.TypeFor[measure.PPM]()
 	textType      = reflect.TypeFor[encoding.TextUnmarshaler]()
 	defaultsType  = reflect.TypeFor[interface{ SetDefaults() }]()
 	mappingType   = reflect.TypeFor[mapping]()
@@ -103,6 +103,12 @@ func isMapping(t reflect.Type) (of reflect.Type, ok bool) {
 		return nil, false
 	}
 	return reflect.New(t).Interface().(mapping).elem(), true
+}
+
+// isShare reports whether a type is a share of a whole. Package measure has one
+// of its own: it must serve rows that no study made.
+func isShare(t reflect.Type) bool {
+	return t == reflect.TypeFor[measure.PPM]() || t == reflect.TypeFor[check.Share]()
 }
 
 // takesFields reports whether a type is written as a mapping of settings.

@@ -23,7 +23,7 @@ func kindOf(t reflect.Type) string {
 		return "a number, a percentage or a duration"
 	case t == reflect.TypeFor[policy.Jitter]():
 		return "none, full, equal, decorrelated or proportional(r)"
-	case t == shareType:
+	case isShare(t):
 		return "a share such as 90% or 0.9"
 	case t == gatesType:
 		return reported + ", " + enforced + " or a mapping with " + strings.Join(fieldNames(t), ", ")

@@ -128,7 +128,7 @@ func around(t *testing.T, pin Pin) (weaker, stricter []string) {
 		if d == 0 {
 			less, more = "1s", "600s" // 0 is none
 		}
-	case at.typ == shareType:
+	case isShare(at.typ):
 		q, err := measure.ParsePPM(pin.Value)
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,7 @@ func outOfRange(t reflect.Type, text string) string {
 			return ""
 		}
 		return "too large, too small or too fine: expected at most 16 significant digits, and between one event in 100 days and one in a nanosecond"
-	case t == shareType:
+	case isShare(t):
 		return shareOutOfRange(text)
 	case isLength(t):
 		return fmt.Sprintf("%s: expected a whole number from 0 to %d", size, mostLength)
@@ -84,7 +84,7 @@ func isAmount(t reflect.Type, text string) bool {
 		return durationText.MatchString(text)
 	case t == reflect.TypeFor[clock.Rate]():
 		return rateText.MatchString(text)
-	case t == shareType:
+	case isShare(t):
 		return numberText.MatchString(text) || percentText.MatchString(text)
 	case isLength(t) || isWhole(t):
 		return wholeText.MatchString(text)

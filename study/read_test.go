@@ -166,7 +166,7 @@ notes: {}
 		`stdin:16:22: compositions.y.1: a mapping with 2 keys: a stage is a mapping with exactly one key, its policy; the settings stand one level deeper: {retry: {attempts: 3}}`,
 		`stdin:16:55: compositions.y.2.call: unknown dependency "c": did you mean "a"?`,
 		`stdin:17:14: compositions.z.0.call: call ends a stack: nothing may follow it`,
-		`stdin:17:27: compositions.z.1.retry.retires: unknown field "retires": expected one of attempts, backoff, on`,
+		`stdin:17:27: compositions.z.1.retry.retires: unknown field "retires": expected one of attempts, backoff, on, budget, retry_after, needs`,
 		`stdin:18:3: compositions.in valid: "in valid": expected as a name at most 64 letters, digits, dashes, dots and underscores, first a letter or a digit`,
 		`stdin:19:3: compositions.null: null: expected a name before the colon`,
 		`stdin:21:5: expect.0: expects nothing: add at_most, at_least or equals`,
@@ -270,7 +270,7 @@ func TestSources(t *testing.T) {
 		}
 	}
 	_, err := Read("surely-nothing-like-it", Options{})
-	if err == nil || !strings.Contains(err.Error(), "expected one of outage, ") {
+	if err == nil || !strings.Contains(err.Error(), "expected one of brownout, ") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }

@@ -83,7 +83,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Pattern: durationPattern}, {Const: 0}}}
 	case t == reflect.TypeFor[clock.Rate]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^[^/]+/[^/]+$`}
-	case t == shareType:
+	case isShare(t):
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 			{Type: "number", Minimum: "0", Maximum: "1"},
 			{Type: "string", Pattern: `^([0-9]+\.?[0-9]*|\.[0-9]+) *%?$`},

@@ -119,6 +119,10 @@ type Stage struct {
 	Rate *policy.Rate `yaml:"rate"`
 	// Starts further attempts while the first is slow to answer.
 	Hedge *policy.Hedge `yaml:"hedge"`
+	// Refuses calls by chance when the dependency accepts too few of them.
+	Throttle *policy.Throttle `yaml:"throttle"`
+	// Lets so many calls in at once, and learns how many that should be.
+	Adaptive *policy.Adaptive `yaml:"adaptive"`
 	// With several callers: whether they share the state of this stage.
 	Shared bool `yaml:"shared"`
 	// Tries one branch after the other. Ends the stack.
@@ -143,6 +147,8 @@ type Recovery struct {
 	CleanWindow time.Duration `yaml:"clean_window"`
 	// How the return of goodput after a fault is told.
 	Detector measure.Detector `yaml:"detector" config:"changed"`
+	// How long the load is cut for, when the least cut is looked for that ends a metastable failure.
+	CutFor time.Duration `yaml:"cut_for" config:"changed"`
 }
 
 // Herd says how attempts are counted into buckets.
@@ -208,7 +214,7 @@ func (s *Study) SetDefaults() {
 // SetDefaults sets windows of 250 ms, and the detector of the replica-loss
 // protocol.
 func (r *Recovery) SetDefaults() {
-	*r = Recovery{CleanWindow: 250 * time.Millisecond, Detector: measure.Pinned}
+	*r = Recovery{CleanWindow: 250 * time.Millisecond, Detector: measure.Pinned, CutFor: time.Minute}
 }
 
 // SetDefaults sets buckets of 20 ms.
@@ -235,6 +241,10 @@ func (s *Stage) Config() policy.Config {
 		return s.Rate
 	case s.Hedge != nil:
 		return s.Hedge
+	case s.Throttle != nil:
+		return s.Throttle
+	case s.Adaptive != nil:
+		return s.Adaptive
 	}
 	return nil
 }
@@ -254,6 +264,10 @@ func (s *Stage) Kind() string {
 		return "rate"
 	case s.Hedge != nil:
 		return "hedge"
+	case s.Throttle != nil:
+		return "throttle"
+	case s.Adaptive != nil:
+		return "adaptive"
 	case s.Fallback != nil:
 		return "fallback"
 	}
@@ -274,7 +288,9 @@ func (s *Study) Length() time.Duration {
 	return to
 }
 
-// Rate returns the rate of the load in phase i; zero for a load without one.
+// Rate returns the rate of the load at the start of phase i; zero for a load
+// without one. Of a study's sine or spikes, which do not begin with the phase,
+// it is the rate between them.
 func (s *Study) Rate(i int) clock.Rate {
 	if r := s.Phases[i].Load.Rate; !r.IsZero() {
 		return r
@@ -284,10 +300,10 @@ func (s *Study) Rate(i int) clock.Rate {
 
 // Schedule returns when the requests of a run arrive.
 func (s *Study) Schedule() *load.Schedule {
-	segments := make([]load.Segment, len(s.Phases))
+	var segments []load.Segment
 	for i := range s.Phases {
 		from, to := s.Span(i)
-		segments[i] = load.Segment{From: from, To: to, Rate: s.Rate(i)}
+		segments = append(segments, s.Load.Segments(&s.Phases[i].Load, from, to)...)
 	}
 	return load.New(s.Load, segments, s.Luck())
 }
