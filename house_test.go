@@ -23,10 +23,11 @@ const module = "brunt"
 // each those of the lines above its own, none of its own line. A star stands
 // for every package below.
 var layers = [][]string{
-	{"clock", "chance", "check", "record", "studies"},
+	{"clock", "chance", "check", "record", "studies", "chart"},
 	{"record/parquet", "load", "policy", "dependency", "target", "fault", "measure"},
 	{"study", "analyze"},
 	{"lab"},
+	{"sweep"},
 	{"report"},
 	{"brunttest", "cmd/*"},
 }

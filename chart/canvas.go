@@ -1,0 +1,154 @@
+package chart
+
+import (
+	"encoding/xml"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Width is how wide a chart is, in pixels; it scales.
+const Width = 720
+
+// margin is the least distance of anything from the border.
+const margin = 14
+
+const (
+	normal = 12.0 // sizes of text
+	little = 11.0
+	large  = 16.0
+)
+
+// canvas collects the elements of a chart from top to bottom.
+type canvas struct {
+	body  strings.Builder
+	title string
+	desc  []string // sentences for those who cannot see it
+	y     float64  // where the next thing goes
+}
+
+// px writes a coordinate: a tenth of a pixel is finer than any paper.
+func px(v float64) string {
+	v = math.Round(v*10) / 10
+	if v == 0 {
+		v = 0 // not -0
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// escaped is text as it may stand in XML, whatever it is made of.
+func escaped(s string) string {
+	var b strings.Builder
+	// Writing to a Builder does not fail.
+	_ = xml.EscapeText(&b, []byte(s))
+	return b.String()
+}
+
+func (c *canvas) raw(parts ...string) {
+	for _, p := range parts {
+		c.body.WriteString(p)
+	}
+}
+
+// text writes a line of text at its base line. An empty one is nothing.
+func (c *canvas) text(x, y float64, class, s string) {
+	if s != "" {
+		c.raw(`<text x="`, px(x), `" y="`, px(y), `"`, attribute("class", class), `>`, escaped(s), "</text>\n")
+	}
+}
+
+// path writes an unfilled or filled path by its class; extra are attributes.
+func (c *canvas) path(class, d string, extra ...string) {
+	if d != "" {
+		c.raw(`<path`, attribute("class", class), strings.Join(extra, ""), ` d="`, d, "\"/>\n")
+	}
+}
+
+// rect writes a rectangle with a tooltip, which may be empty.
+func (c *canvas) rect(x, y, w, h float64, tip string, attributes ...string) {
+	// Rounded corner by corner, neighbours meet without a seam.
+	x1, y1 := math.Round((x+w)*10)/10, math.Round((y+h)*10)/10
+	x, y = math.Round(x*10)/10, math.Round(y*10)/10
+	c.raw(`<rect x="`, px(x), `" y="`, px(y), `" width="`, px(x1-x), `" height="`, px(y1-y), `"`, strings.Join(attributes, ""))
+	if tip == "" {
+		c.raw("/>\n")
+		return
+	}
+	c.raw("><title>", escaped(tip), "</title></rect>\n")
+}
+
+// attribute writes one attribute, or nothing if it is empty.
+func attribute(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return " " + name + `="` + escaped(value) + `"`
+}
+
+func class(name string) string { return attribute("class", name) }
+
+// begin writes the title, and says what kind of chart it is.
+func (c *canvas) begin(kind, title string) {
+	c.title = title
+	if title == "" {
+		c.title = kind
+	}
+	c.desc = append(c.desc, kind+".")
+	c.y = margin
+	for _, line := range wrap(title, large, Width-2*margin, 3) {
+		c.y += 16
+		c.text(margin, c.y, "name", line)
+		c.y += 4
+	}
+	c.y += 6
+}
+
+// finish writes the caption and puts everything into one document.
+func (c *canvas) finish(caption ...string) string {
+	for _, line := range wrap(strings.Join(caption, " "), little, Width-2*margin, 8) {
+		c.y += 15
+		c.text(margin, c.y, "small soft", line)
+	}
+	c.y += margin
+	c.desc = append(c.desc, caption...)
+	w, h := px(Width), px(math.Ceil(c.y))
+	return `<svg xmlns="http://www.w3.org/2000/svg" class="brunt-chart" role="img"` + attribute("aria-label", c.title) +
+		` width="` + w + `" height="` + h + `" viewBox="0 0 ` + w + " " + h + "\">\n" +
+		"<title>" + escaped(c.title) + "</title>\n" +
+		"<desc>" + escaped(strings.Join(strings.Fields(strings.Join(c.desc, " ")), " ")) + "</desc>\n" +
+		"<style>" + style + "</style>\n" +
+		`<rect class="paper" x="0" y="0" width="` + w + `" height="` + h + "\"/>\n" +
+		c.body.String() + "</svg>\n"
+}
+
+// pen writes the path of a line.
+type pen struct {
+	b    strings.Builder
+	down bool
+}
+
+func (p *pen) to(x, y float64) {
+	if p.down {
+		p.b.WriteString("L")
+	} else {
+		p.b.WriteString("M")
+	}
+	p.down = true
+	p.b.WriteString(px(x) + " " + px(y))
+}
+
+func (p *pen) lift() { p.down = false }
+
+func (p *pen) close() {
+	if p.down {
+		p.b.WriteString("Z")
+	}
+	p.down = false
+}
+
+func (p *pen) String() string { return p.b.String() }
+
+// line is the path of one straight line.
+func line(x1, y1, x2, y2 float64) string {
+	return "M" + px(x1) + " " + px(y1) + "L" + px(x2) + " " + px(y2)
+}
