@@ -27,6 +27,12 @@ func (r *Recorder) Composition(name string) (Composition, error) {
 		ActiveAfterDrain:     r.active,
 		AttemptsByStartPhase: r.byStartPhase(),
 		Herd:                 r.herdOf(),
+		Capacity:             r.capacity(scratch),
+		Breakers:             r.breakersOf(),
+	}
+	var err error
+	if c.Stability, err = r.stability(); err != nil {
+		return Composition{}, fmt.Errorf("measuring %s: %w", name, err)
 	}
 	rest := r.packed
 	for i := range r.phases {
@@ -55,6 +61,10 @@ func (r *Recorder) whole() *tally {
 		sum.admitted += p.admitted
 		sum.attempts += p.attempts
 		sum.cost.plus(p.cost)
+		sum.good += p.good
+		sum.denied += p.denied
+		sum.retries += p.retries
+		sum.wasted += p.wasted
 		for c, k := range p.codes {
 			sum.codes[c] += k
 		}
@@ -88,6 +98,12 @@ func (r *Recorder) phase(span Span, t *tally, packed []uint64, scratch []int64, 
 		Cost:      t.cost.units(),
 
 		DependencyCalls: r.byDependency(t.calls),
+
+		Denied: t.denied, Retries: t.retries, Wasted: t.wasted,
+	}
+	if r.plan.SLO != nil {
+		good := t.good
+		p.Good = &good
 	}
 	for _, c := range record.Causes() {
 		p.Causes[c.String()] = t.codes[errored+c]
@@ -175,6 +191,7 @@ func (r *Recorder) conserved(c *Composition) error {
 	check("whole", "attempts are not the sum of the phases", c.Whole.Attempts, sum.Attempts)
 	check("whole", "attempts are not the number of rows", c.Whole.Attempts, r.attempts)
 	check("whole", "attempts by the phase of their start do not add up", rows, r.attempts)
+	r.conservedWork(c, check)
 	check("whole", "attempts are still active after the drain", c.ActiveAfterDrain, 0)
 	return errors.Join(errs...)
 }

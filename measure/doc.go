@@ -1,6 +1,7 @@
 // Package measure turns rows into numbers: outcomes, percentiles, the
 // incidence of completion with its quantiles and refusals, recovery, the herd
-// of attempts, goodput, windows, the return after a fault, repeats,
+// of attempts, goodput, windows, the return after a fault, the use of workers,
+// what keeps goodput down when a trigger is gone, breakers, repeats,
 // comparisons, and intervals.
 //
 // It needs rows and plain parameters only, so it serves rows that brunt did

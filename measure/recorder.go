@@ -49,9 +49,16 @@ type Recorder struct {
 	lo, hi time.Duration // and its bounds
 
 	stepLength time.Duration
+	step       int           // of the last instant looked up,
+	stepStart  time.Duration // and its start
 	steps      []step
 	herd       herd
 	windows    []window
+	stations   []*station // by dependency; nil for one without workers
+	breakers   map[string]*breaker
+	promise    SLO           // what good means
+	limit      time.Duration // that it sets on the end
+	watching   *lookout      // what became of goodput after the trigger; nil without one
 
 	attempts  int64
 	cancelled int64
@@ -76,6 +83,10 @@ type tally struct {
 	calls     []int64 // attempt rows of the phase's requests, by dependency
 	started   []int64 // attempt rows that start in the phase, by dependency
 	cost      cost    // of attempt rows of the phase's requests
+	good      int64
+	denied    int64
+	retries   int64 // attempt rows of the phase's requests, and the next
+	wasted    int64
 }
 
 // fault remembers what is wrong with the rows: how many, and the one with the
@@ -112,6 +123,8 @@ func NewRecorder(plan Plan, expect int64) *Recorder {
 	r.seek(r.origin)
 	r.planSteps()
 	r.planWindows()
+	r.planStations()
+	r.planLookout()
 	return r
 }
 
@@ -155,6 +168,8 @@ func (r *Recorder) code(q *record.Request) (code uint64, wrong string) {
 		return absent, "ends before its intended instant, or centuries later"
 	case q.Submitted != record.Never && q.Submitted < q.Intended:
 		return absent, "was submitted before its intended instant"
+	case q.Denied < 0:
+		return absent, "was denied fewer than no retries"
 	case q.ServedBy >= int32(len(r.plan.Dependencies)):
 		return absent, "was served by a dependency that the plan does not have"
 	case q.Outcome == record.Completed && q.Cause == record.None:
@@ -206,7 +221,15 @@ func (r *Recorder) Request(q *record.Request) {
 			p.token.add(max(q.FirstToken-q.Intended, 0))
 		}
 	}
-	r.stepRequest(q)
+	p.denied += int64(q.Denied)
+	good := code == completed && q.End-q.Intended <= r.limit && (r.promise.FirstToken <= 0 || r.promise.Met(RowOf(q)))
+	if good {
+		p.good++
+	}
+	if r.watching != nil {
+		r.watching.request(q.Intended, good)
+	}
+	r.stepRequest(q, good)
 	if len(r.windows) > 0 {
 		r.windowRequest(q, code)
 	}
@@ -232,13 +255,26 @@ func (r *Recorder) Attempt(a *record.Attempt) {
 		r.fault.add(a.Request, "has an attempt that starts before its intended instant, a negative clean-up, or a cost outside 0 to 9e9")
 		return
 	}
+	if a.Wait|a.Busy|time.Duration(a.Replica) != 0 {
+		if wrong := r.wrongWork(a); wrong != "" {
+			r.fault.add(a.Request, wrong)
+			return
+		}
+	}
 	r.attempts++
 	p := &r.phases[r.phaseAt(a.Intended)]
 	p.calls[a.Dependency]++
+	if a.Why == record.Retry {
+		p.retries++
+	}
+	if a.Wasted {
+		p.wasted++
+	}
 	if a.Cost != 0 {
 		p.cost.add(a.Cost)
 	}
-	r.phases[r.phaseAt(a.Start)].started[a.Dependency]++
+	phase := r.phaseAt(a.Start)
+	r.phases[phase].started[a.Dependency]++
 	if a.Cancelled {
 		r.cancelled++
 	}
@@ -249,7 +285,13 @@ func (r *Recorder) Attempt(a *record.Attempt) {
 		r.cleanup.add(a.Cleanup)
 	}
 	if a.Start < r.end() {
-		r.steps[r.stepAt(a.Start)].attempts++
+		r.stepAttempt(a)
+	}
+	if s := r.stations[a.Dependency]; s != nil {
+		r.stationAttempt(s, phase, a)
+	}
+	if w := r.watching; w != nil && w.judged <= a.Start && a.Start < w.end {
+		w.attempt(a, r.stations[a.Dependency] != nil)
 	}
 	r.herdAttempt(a)
 }
@@ -265,6 +307,8 @@ func (r *Recorder) Event(e *record.Event) {
 		r.active = max(r.active, e.Value)
 	case record.WhatAborted:
 		r.aborted = true
+	case record.WhatBreaker:
+		r.breakerEvent(e)
 	}
 }
 

@@ -19,6 +19,8 @@ func long(n int64) Plan {
 		Horizon:      30 * time.Second,
 		Recovery:     CleanWindow{Phase: 3, Window: 250 * ms, Least: 25},
 		HerdBucket:   20 * ms,
+		Detector:     Pinned,
+		Trigger:      &Trigger{Phases: []string{"slowdown", "outage"}, From: quarter, To: 3 * quarter},
 	}
 }
 

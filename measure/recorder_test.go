@@ -142,6 +142,7 @@ func TestCountedByHand(t *testing.T) {
 			{Q: 0.999, Status: Unattainable, Reason: "60 % completed, and at most 60 % could have"},
 		}},
 		ServedBy: map[string]int64{"primary": 2, "backup": 1}, DependencyCalls: map[string]int64{"primary": 4, "backup": 1}, Cost: 0.5,
+		Retries: 1,
 	}, {
 		Name: "outage", From: Millis(100 * ms), To: Millis(200 * ms),
 		Offered: 5, Submitted: 5, Admitted: 5, Completed: 3, Errored: 1, Censored: 1, Causes: causes(map[string]int64{"failure": 1}),

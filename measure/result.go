@@ -22,6 +22,9 @@ type Composition struct {
 	Service              *Service                    `json:"service,omitempty"` // goodput within the study's SLO
 	Windows              []WindowNumbers             `json:"windows,omitempty"` // of the study's fault
 	InFlight             *InFlight                   `json:"in_flight_at_fire,omitempty"`
+	Capacity             []Capacity                  `json:"capacity,omitempty"`  // of each target with workers, in the order of the plan
+	Breakers             []BreakerNumbers            `json:"breakers,omitempty"`  // of each stage that opened, by name
+	Stability            *Stability                  `json:"stability,omitempty"` // absent when no phase is disturbed
 }
 
 // Service is how much of the load was served within the SLO.
@@ -65,6 +68,11 @@ type Phase struct {
 	ServedBy        map[string]int64 `json:"served_by"`
 	DependencyCalls map[string]int64 `json:"dependency_calls"`
 	Cost            float64          `json:"cost"`
+
+	Good    *int64 `json:"good,omitempty"` // completed within the SLO; absent without one
+	Denied  int64  `json:"denied"`         // retries and hedges that a budget did not allow
+	Retries int64  `json:"retries"`        // attempts that a retry started
+	Wasted  int64  `json:"wasted"`         // attempts that ended when nobody waited for them any more
 }
 
 // Latencies are times from the intended instant.
@@ -177,7 +185,155 @@ type Timeline struct {
 	InFlight  []int64            `json:"in_flight"`
 	P50       []*Millis          `json:"p50"` // of completed requests; null where there were none
 	P95       []*Millis          `json:"p95"`
+
+	Good    []int64            `json:"good,omitempty"`    // completed within the SLO; absent without one
+	Retries []int64            `json:"retries,omitempty"` // attempts that a retry started; absent when none was
+	Wasted  []int64            `json:"wasted,omitempty"`  // attempts, by their start, that ended when nobody waited any more; absent when none did
+	Queue   map[string][]int64 `json:"queue,omitempty"`   // attempts that wait for a worker, by target with workers, as in flight are sampled
+	Busy    map[string][]int64 `json:"busy,omitempty"`    // attempts that are worked on, likewise
 }
+
+// Capacity is how the workers of one target, a dependency or a service, were
+// used. An attempt counts in the phase in which it starts.
+type Capacity struct {
+	Name     string          `json:"name"`
+	Replicas int             `json:"replicas"` // when nothing is disturbed
+	Workers  int             `json:"workers"`  // of one replica, likewise
+	Phases   []CapacityPhase `json:"phases"`
+	Whole    CapacityPhase   `json:"whole"`
+}
+
+// CapacityPhase holds the numbers of the attempts at one target that start in
+// one phase; what starts while the run drains is in the last one.
+type CapacityPhase struct {
+	Name       string   `json:"name"`
+	Workers    int      `json:"workers"`    // of all replicas together; of the whole run, the most in a phase
+	Attempts   int64    `json:"attempts"`   // all of them
+	Worked     int64    `json:"worked"`     // that a worker took up
+	Overloaded int64    `json:"overloaded"` // that found the queue full, or were dropped from it
+	Cancelled  int64    `json:"cancelled"`
+	Completed  int64    `json:"completed"`
+	Throughput *float64 `json:"throughput_per_s"` // completed attempts, per second of the phase
+	Arrivals   *float64 `json:"arrivals_per_s"`   // all attempts, per second of the phase
+
+	// Busy is worker time, in three parts: wasted, when nobody waited for the
+	// answer any more as it ended; useful, when the answer was a success; failed.
+	Busy              Millis   `json:"busy_ms"`
+	Useful            Millis   `json:"useful_ms"`
+	Wasted            Millis   `json:"wasted_ms"`
+	Failed            Millis   `json:"failed_ms"`
+	WastedShare       *float64 `json:"wasted_share"` // of busy
+	WastedShareReason string   `json:"wasted_share_reason,omitempty"`
+
+	// Utilisation is the busy time of any attempt that falls into the phase,
+	// without the drain, over the workers' time in it. Workers that a phase takes
+	// away finish what they are at, so it can be above 1.
+	Utilisation       *float64 `json:"utilisation"`
+	UtilisationReason string   `json:"utilisation_reason,omitempty"`
+
+	Wait     Percentiles   `json:"wait_ms"` // of attempts that a worker took up, or that left the queue otherwise
+	Queue    QueueLength   `json:"queue"`
+	Replicas []ReplicaLoad `json:"replicas,omitempty"` // when there are several, and not too many to list
+}
+
+// QueueLength is how many attempts waited for a worker during a phase, without
+// the drain, whenever they started.
+type QueueLength struct {
+	Mean    *float64 `json:"mean"` // over time
+	Max     int64    `json:"max"`
+	Sampled bool     `json:"sampled,omitempty"` // too many attempts waited: the maximum is that of the starts of the timeline's steps
+	Reason  string   `json:"reason,omitempty"`
+}
+
+// ReplicaLoad is what one replica got.
+type ReplicaLoad struct {
+	Replica  int      `json:"replica"` // from 1
+	Attempts int64    `json:"attempts"`
+	Busy     Millis   `json:"busy_ms"`
+	Share    *float64 `json:"share"` // of the attempts
+}
+
+// BreakerNumbers says when the breakers of one stage opened, over all callers.
+// To open again after a failed probe counts too.
+type BreakerNumbers struct {
+	Stage   string `json:"stage"`
+	Callers int64  `json:"callers"` // whose breaker opened at least once; a shared one is one
+	Opens   int64  `json:"opens"`
+	// Before the trigger nothing is wrong: those are false opens.
+	OpensBefore      *int64  `json:"opens_before"`
+	OpensDuring      *int64  `json:"opens_during"`
+	OpensAfter       *int64  `json:"opens_after"`
+	TimeToOpen       *Millis `json:"time_to_open_ms"` // the first opening of the trigger or later, from the start of the last disturbed phase before it
+	TimeToOpenReason string  `json:"time_to_open_reason,omitempty"`
+	Reason           string  `json:"reason,omitempty"` // why opens are not told apart
+}
+
+// Stability says whether goodput came back once the trigger was gone and, where
+// it did not, what kept it down.
+type Stability struct {
+	Trigger  *TriggerSpan    `json:"trigger"`
+	Baseline Baseline        `json:"baseline"` // quiet time before the trigger, less one horizon
+	Status   StabilityStatus `json:"status"`
+	Reason   string          `json:"reason,omitempty"`
+
+	JudgedAt        *Millis  `json:"judged_at_ms"` // start of the first window at least a hold after the trigger
+	Share           *float64 `json:"share"`        // goodput of that window
+	Least           *float64 `json:"least"`        // of the windows from there on
+	Most            *float64 `json:"most"`
+	Recovered       *Millis  `json:"recovered_ms"` // from the end of the trigger to the first entry that survived its hold
+	RecoveredReason string   `json:"recovered_reason,omitempty"`
+	Candidate       *Millis  `json:"candidate_ms"` // likewise, an entry whose hold was not over at the end
+
+	// What sustains it, from the attempts that start between JudgedAt and the end
+	// of the phases.
+	Attempts          int64    `json:"attempts"`
+	RetryShare        *float64 `json:"retry_share"` // retries and hedges among them, and what services did for one
+	RetryShareReason  string   `json:"retry_share_reason,omitempty"`
+	WastedShare       *float64 `json:"wasted_share"` // of the busy time of all targets
+	WastedShareReason string   `json:"wasted_share_reason,omitempty"`
+	Loaded            string   `json:"loaded"`       // the target with the most demand
+	FirstDemand       *float64 `json:"first_demand"` // work per second over its workers, without retries and hedges
+	Demand            *float64 `json:"demand"`       // with them
+	DemandReason      string   `json:"demand_reason,omitempty"`
+	SustainedBy       Loop     `json:"sustained_by"`
+	SustainedReason   string   `json:"sustained_reason,omitempty"` // why no loop is named
+}
+
+// TriggerSpan is the trigger that a study's phases are.
+type TriggerSpan struct {
+	Phases []string `json:"phases"` // those that are disturbed
+	From   Millis   `json:"from_ms"`
+	To     Millis   `json:"to_ms"`
+}
+
+// StabilityStatus says what became of goodput after the trigger.
+type StabilityStatus string
+
+// The verdicts on stability.
+const (
+	// Metastable: below exit a hold after the trigger, and never up to entry again.
+	Metastable StabilityStatus = "metastable"
+	// Late: below exit a hold after the trigger, and up to entry later.
+	Late StabilityStatus = "late"
+	// Stable: not below exit then, and an entry survived its hold.
+	Stable StabilityStatus = "recovered"
+	// Candidate: likewise, but the run ended before the hold was over.
+	Candidate StabilityStatus = "candidate"
+	// Impaired: not below exit then, and no entry survived its hold.
+	Impaired StabilityStatus = "impaired"
+	// NotEstimable: the study or its rows cannot tell.
+	NotEstimable StabilityStatus = "not estimable"
+)
+
+// Loop names what keeps goodput down after the trigger is gone.
+type Loop string
+
+// The loops.
+const (
+	ByRetries   Loop = "retries"    // retries and hedges make more work than the workers can do
+	ByStaleWork Loop = "stale work" // the workers could keep up, but work for callers that have left
+	ByLoad      Loop = "load"       // the calls alone are more than the workers can do
+)
 
 // Millis is a duration that is written to JSON as a number of milliseconds.
 type Millis time.Duration
@@ -192,6 +348,32 @@ type Plan struct {
 	// Sampled says that the rows hold draws of chance. Without any there is no
 	// sampling error, and no quantile has an interval.
 	Sampled bool
+	// SLO is what makes a completed request good. Without it nothing is told of
+	// goodput, but for stability, where every completion by the horizon is good.
+	SLO *SLO
+	// Detector and Bucket say how stability is judged. A bucket of 0 stands for
+	// [DefaultBucket].
+	Detector Detector
+	Bucket   time.Duration
+	Trigger  *Trigger
+	// NoTrigger is why there is no trigger though a phase is disturbed.
+	NoTrigger string
+	Stations  []Station // by dependency; those beyond the end have no workers
+}
+
+// Trigger is the stretch from the start of the first disturbed phase of a plan
+// to the end of the last. All before and after it is quiet: as the study says
+// without a phase.
+type Trigger struct {
+	Phases   []string // those that are disturbed
+	From, To time.Duration
+}
+
+// Station is what a target has of workers.
+type Station struct {
+	Replicas int   // when nothing is disturbed
+	Workers  int   // of one replica, likewise; 0 for a target without workers
+	Slots    []int // workers of all replicas together, by phase
 }
 
 // Span is a named stretch of time, closed on the left and open on the right.

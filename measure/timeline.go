@@ -14,6 +14,9 @@ type step struct {
 	first    int64 // lowest request index
 	offered  int64
 	attempts int64
+	retries  int64
+	wasted   int64 // attempts by their start
+	good     int64
 	change   int64 // of the requests in flight at the start, from the step before
 }
 
@@ -36,21 +39,35 @@ func (r *Recorder) planSteps() {
 	for i := range r.steps {
 		r.steps[i].first = mostIndex
 	}
+	r.stepStart = r.origin
 }
 
 // stepAt returns the step that an instant lies in, the last one for all that
-// come later.
+// come later. Rows come roughly in order, so the last answer is mostly right
+// again: it saves a division.
 func (r *Recorder) stepAt(t time.Duration) int {
-	return int(min(uint64(max(t-r.origin, 0))/uint64(r.stepLength), uint64(len(r.steps)-1)))
+	if uint64(t-r.stepStart) < uint64(r.stepLength) {
+		return r.step
+	}
+	return r.seekStep(t)
+}
+
+func (r *Recorder) seekStep(t time.Duration) int {
+	step := min(uint64(max(t-r.origin, 0))/uint64(r.stepLength), uint64(len(r.steps)-1))
+	r.step, r.stepStart = int(step), r.origin+time.Duration(step)*r.stepLength
+	return r.step
 }
 
 // stepRequest counts a request in the step of its intended instant, and where
 // it is in flight: at each start of a step after its submission and before its
 // end.
-func (r *Recorder) stepRequest(q *record.Request) {
+func (r *Recorder) stepRequest(q *record.Request, good bool) {
 	i := r.stepAt(q.Intended)
 	s := &r.steps[i]
 	s.offered++
+	if good {
+		s.good++
+	}
 	s.first = min(s.first, q.Index)
 	if q.Submitted == record.Never {
 		return
@@ -68,6 +85,31 @@ func (r *Recorder) stepRequest(q *record.Request) {
 	}
 }
 
+// stepAttempt counts an attempt in the step of its start.
+func (r *Recorder) stepAttempt(a *record.Attempt) {
+	s := &r.steps[r.stepAt(a.Start)]
+	s.attempts++
+	if a.Why == record.Retry {
+		s.retries++
+	}
+	if a.Wasted {
+		s.wasted++
+	}
+}
+
+// stepStretch counts what is there for a stretch of time, as requests in flight
+// are: at each start of a step inside of it.
+func (r *Recorder) stepStretch(change []int64, from, to time.Duration) {
+	first := r.stepAt(from) + 1
+	if first >= len(change) || to <= r.origin+time.Duration(first)*r.stepLength {
+		return
+	}
+	change[first]++
+	if last := r.stepAt(to-1) + 1; last < len(change) {
+		change[last]--
+	}
+}
+
 // timeline makes the series. scratch must have room for every request.
 func (r *Recorder) timeline(scratch []int64) Timeline {
 	n := len(r.steps)
@@ -82,10 +124,19 @@ func (r *Recorder) timeline(scratch []int64) Timeline {
 		P50:       make([]*Millis, n),
 		P95:       make([]*Millis, n),
 	}
+	if r.plan.SLO != nil {
+		t.Good = make([]int64, n)
+	}
+	r.stationSeries(&t)
 	rest, flying := r.packed, int64(0)
 	for i, s := range r.steps {
 		flying += s.change
 		t.Offered[i], t.Attempts[i], t.InFlight[i] = s.offered, s.attempts, flying
+		if t.Good != nil {
+			t.Good[i] = s.good
+		}
+		t.Retries = fill(t.Retries, i, n, s.retries)
+		t.Wasted = fill(t.Wasted, i, n, s.wasted)
 
 		var count [codes]int64
 		kept := scratch[:0]
@@ -110,4 +161,16 @@ func (r *Recorder) timeline(scratch []int64) Timeline {
 		}
 	}
 	return t
+}
+
+// fill sets one step of a series, which is made when there is something to set.
+func fill(series []int64, i, n int, v int64) []int64 {
+	if v == 0 {
+		return series
+	}
+	if series == nil {
+		series = make([]int64, n)
+	}
+	series[i] = v
+	return series
 }

@@ -113,7 +113,7 @@ type Attempt struct {
 	Nth        int32 // position among the request's attempts at this dependency, from 0
 	Why        Why
 	Cancelled  bool  // the caller did not want it any more
-	Pending    bool  // had not ended, clean-up included, when the caller had its answer
+	Pending    bool  // was open, not cancelled, when the request's caller had its answer
 	Cause      Cause // None when it succeeded or was cancelled
 	Start      time.Duration
 	End        time.Duration // of the call: its answer, or its cancellation
@@ -123,6 +123,7 @@ type Attempt struct {
 	Cost       float64
 
 	// Of dependencies with capacity, and of services.
+	Again   bool          // a retry or a hedge, or made by a service for one
 	Parent  int32         // Index of the attempt whose service made this one; -1 for the caller itself
 	Replica int32         // which replica had it, from 0
 	Wait    time.Duration // how long it waited for a worker

@@ -77,6 +77,7 @@ func attemptColumns(composition string, dependencies []string) []column[record.A
 		flag("pending", func(a *row) *bool { return &a.Pending }),
 		maybe("first_token_ns", func(a *row) *time.Duration { return &a.FirstToken }),
 		amount("cost", func(a *row) *float64 { return &a.Cost }),
+		flag("again", func(a *row) *bool { return &a.Again }),
 		narrow("parent", func(a *row) *int32 { return &a.Parent }),
 		narrow("replica", func(a *row) *int32 { return &a.Replica }),
 		instant("wait_ns", func(a *row) *time.Duration { return &a.Wait }),
