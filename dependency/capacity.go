@@ -226,6 +226,16 @@ func (b Behaviour) Of(replica int) Behaviour {
 	return one
 }
 
+// Pauses reports whether the workers of any replica stand still.
+func (b *Behaviour) Pauses() bool {
+	for i := range b.replicas() {
+		if one := b.Of(i); is(one.Paused) {
+			return true
+		}
+	}
+	return false
+}
+
 // burns reports whether a cancelled attempt is worked on to its end: the
 // default with workers, as most servers do not notice that a caller has left.
 func (b *Behaviour) burns() bool {

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"math"
 	"time"
 
 	"brunt/clock"
@@ -30,14 +29,18 @@ type attempt struct {
 	job       dependency.Job
 	busySince time.Duration // when a worker took it up; record.Never without
 	visit     *visit        // of a service, while its own calls are under way
+	open      bool          // began before the request was over
 	stopped   bool          // cancelled and no longer worked on: being cleaned up
 }
 
 // visit is what a service does for one attempt: a call through its own stack.
+// A service is as patient as the callers: it gives its calls up one horizon
+// after it began them, so that nothing hangs for ever.
 type visit struct {
 	policy.Request
 	attempt *attempt
 	running policy.Running
+	horizon clock.Timer
 }
 
 // Start implements [policy.Stage].
@@ -49,16 +52,17 @@ func (c *caller) Start(call policy.Call, to policy.Receiver) (policy.Running, po
 	now := r.loop.Now()
 
 	a := r.newAttempt()
-	a.request, a.parent, a.to, a.deadline = q, parent, to, call.Deadline
+	a.request, a.parent, a.to, a.deadline, a.open = q, parent, to, call.Deadline, !q.Over
 	answer := &a.answer
 	r.clusters[c.target].Answer(q.Index, nth, answer)
 	a.row = record.Attempt{
 		Request: q.Index, Intended: q.row.Intended, Index: q.row.Attempts,
 		Dependency: c.target, Nth: nth, Why: call.Why, Parent: -1, Replica: answer.Replica,
-		Start: now, FirstToken: record.Never, Cost: answer.Cost,
+		Start: now, FirstToken: record.Never, Cost: answer.Cost, Again: call.Why == record.Retry || call.Why == record.Hedge,
 	}
 	if parent != nil {
 		a.row.Parent = parent.row.Index
+		a.row.Again = a.row.Again || parent.row.Again
 	}
 	q.row.Attempts++
 	q.row.Cost += answer.Cost
@@ -183,16 +187,31 @@ func (a *attempt) work() policy.Outcome {
 	}
 	a.visit = &visit{attempt: a}
 	a.visit.Request = policy.Request{Index: a.request.Index, Caller: a.request.Caller, Owner: a.visit}
-	call := policy.Call{Request: &a.visit.Request, Path: uint64(a.row.Nth), Deadline: math.MaxInt64}
+	r := a.runner
+	call := policy.Call{Request: &a.visit.Request, Path: uint64(a.row.Nth), Deadline: r.loop.Now() + r.horizon}
 	if a.answer.Heeds {
-		call.Deadline = a.deadline
+		call.Deadline = min(call.Deadline, a.deadline)
 	}
 	running, o := stack.Start(call, a.visit)
 	if o.Open() {
 		a.visit.running = running
+		a.visit.horizon = r.loop.After(r.horizon, a.visit)
+		if a.row.Cancelled && a.answer.Heeds { // its caller left while it was at its own work
+			r.loop.Cancel(a.timer)
+			a.timer = r.loop.At(a.deadline, clock.Work, a)
+		}
 		return o
 	}
 	return a.visited(o)
+}
+
+// Happen implements [clock.Event]: the service gives its calls up.
+func (v *visit) Happen() {
+	a, running := v.attempt, v.running
+	v.horizon = clock.Timer{}
+	a.leaveVisit()
+	running.Cancel()
+	a.report(a.end(record.Failure))
 }
 
 // Ended implements [policy.Receiver]: the service's calls are over.
@@ -216,6 +235,7 @@ func (a *attempt) visited(o policy.Outcome) policy.Outcome {
 func (a *attempt) leaveVisit() {
 	v := a.visit
 	v.Over = true
+	a.runner.loop.Cancel(v.horizon)
 	a.request.Refusals += v.Refusals
 	a.request.Denied += v.Denied
 	a.visit = nil
@@ -234,6 +254,7 @@ func (a *attempt) end(cause record.Cause) policy.Outcome {
 	if !a.row.Cancelled {
 		a.row.Cause = cause
 		a.row.End = a.runner.loop.Now()
+		a.row.Pending = a.open && a.answered()
 		a.runner.clusters[a.row.Dependency].Ended(a.answer.Replica)
 	}
 	a.gone()
@@ -247,7 +268,7 @@ func (a *attempt) Cancel() {
 	a.to = nil
 	a.row.Cancelled = true
 	a.row.End = r.loop.Now()
-	a.row.Pending = a.request.Over && a.request.row.Outcome != record.Censored
+	a.row.Pending = a.open && a.answered()
 	if a.row.FirstToken > a.row.End {
 		a.row.FirstToken = record.Never
 	}
@@ -258,6 +279,11 @@ func (a *attempt) Cancel() {
 	case a.answer.Heeds:
 		a.burnUntilDeadline()
 	}
+}
+
+// answered reports whether the request's caller has had its answer.
+func (a *attempt) answered() bool {
+	return a.request.Over && a.request.row.Outcome != record.Censored
 }
 
 // burnUntilDeadline lets the work go on, but not beyond the deadline.

@@ -3,6 +3,7 @@ package lab
 import (
 	"strconv"
 
+	"brunt/chance"
 	"brunt/policy"
 	"brunt/study"
 )
@@ -63,7 +64,11 @@ func (b *builder) branch(s study.Stack, path string) built {
 	} else {
 		inner = b.call(b.runner.study.Dependencies.Names()[0])
 	}
+	retries := uint64(0)
 	for i := rest - 1; i >= 0; i-- {
+		if s[i].Retry != nil {
+			retries++
+		}
 		name, n := s[i].Kind(), 0
 		for _, before := range s[:i] {
 			if before.Kind() == name {
@@ -73,17 +78,27 @@ func (b *builder) branch(s study.Stack, path string) built {
 		if n > 0 {
 			name += "." + strconv.Itoa(n+1)
 		}
-		inner = b.wrap(&s[i], inner, join(path, name))
+		inner = b.wrap(&s[i], inner, join(path, name), drawsOf(path, retries))
 	}
 	return inner
 }
 
+// drawsOf is what the draws of a retry go by: which one it is in its own stack,
+// from the inside. So neither a retry around it, nor who shares what, nor any
+// other stack changes them.
+func drawsOf(path string, retries uint64) uint64 {
+	if path == "" {
+		return retries
+	}
+	return chance.Name(path) + retries
+}
+
 // wrap builds one stage around what is inside.
-func (b *builder) wrap(s *study.Stage, inner built, name string) built {
+func (b *builder) wrap(s *study.Stage, inner built, name string, number uint64) built {
 	if b.callers > 1 && !s.Shared {
 		return b.perCaller(func(caller int32) (policy.Stage, policy.Stage) {
 			in, breaker := inner.of(caller)
-			b.env.Caller = caller
+			b.env.Caller, b.env.Number = caller, number
 			stage := s.Config().Wrap(in, name, b.env)
 			if s.Breaker != nil {
 				breaker = stage
@@ -91,7 +106,7 @@ func (b *builder) wrap(s *study.Stage, inner built, name string) built {
 			return stage, breaker
 		})
 	}
-	b.env.Caller = b.shared()
+	b.env.Caller, b.env.Number = b.shared(), number
 	stage := s.Config().Wrap(inner.forAll(), name, b.env)
 	switch {
 	case s.Breaker != nil:

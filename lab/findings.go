@@ -37,6 +37,7 @@ func findings(s *study.Study, r *Result) []string {
 		}
 	}
 	f.fault()
+	f.overload()
 	f.ties()
 	return f.list
 }
@@ -81,7 +82,9 @@ func (f *finder) phases() {
 		}
 		if len(rows) > 0 && rows[0].Offered > 0 {
 			f.served(phase.Name, rows)
-			f.amplified(phase.Name, rows)
+			if f.study.Services.Len() == 0 { // else the tiers tell
+				f.amplified(phase.Name, rows)
+			}
 			f.slowed(phase.Name, rows)
 		}
 	}
@@ -137,6 +140,7 @@ func mostly(p phaseOf) string {
 	words := map[record.Cause]string{
 		record.Circuit: "were refused by the breaker", record.Limiter: "were refused by the limit", record.Rate: "were refused by the rate",
 		record.Failure: "failed", record.Timeout: "timed out", record.Harness: "were shed by the harness",
+		record.Overload: "found no room", record.Throttle: "were refused by the throttle",
 	}
 	word, ok := words[most]
 	if !ok {

@@ -210,7 +210,7 @@ func (f *Folder) remake(s *study.Study, stored *Result) (*Result, error) {
 		return nil, err
 	}
 	r := newResult(s, stored.Instrument)
-	r.Aborted, r.Ties, r.TiesReason = stored.Aborted, stored.Ties, stored.TiesReason
+	r.Aborted, r.Ties, r.TiesReason, r.LoadCuts = stored.Aborted, stored.Ties, stored.TiesReason, stored.LoadCuts
 	var watched []Gate
 	for _, g := range stored.Gates {
 		if g.Name == gateCPU || g.Name == gateGC {

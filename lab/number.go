@@ -34,8 +34,19 @@ var phaseNumbers = map[string]func(*measure.Phase) Number{
 	"errored/offered":   func(p *measure.Phase) Number { return ratio(p.Errored, p.Offered, "no request was offered") },
 	"censored/offered":  func(p *measure.Phase) Number { return ratio(p.Censored, p.Offered, "no request was offered") },
 	"cost":              func(p *measure.Phase) Number { return Number{Value: p.Cost} },
-	"lag.p99":           func(p *measure.Phase) Number { return millis(p.SchedulerLag.P99, p.SchedulerLag.Reason) },
-	"lag.max":           func(p *measure.Phase) Number { return millis(p.SchedulerLag.Max, p.SchedulerLag.Reason) },
+	"denied":            func(p *measure.Phase) Number { return count(p.Denied) },
+	"retries":           func(p *measure.Phase) Number { return count(p.Retries) },
+	"retries/attempts":  func(p *measure.Phase) Number { return ratio(p.Retries, p.Attempts, "no attempt was made") },
+	"wasted":            func(p *measure.Phase) Number { return count(p.Wasted) },
+	"wasted/attempts":   func(p *measure.Phase) Number { return ratio(p.Wasted, p.Attempts, "no attempt was made") },
+	"goodput": func(p *measure.Phase) Number {
+		if p.Good == nil {
+			return Number{Refusal: "the study has no slo: nobody knows what is good"}
+		}
+		return ratio(*p.Good, p.Offered, "no request was offered")
+	},
+	"lag.p99": func(p *measure.Phase) Number { return millis(p.SchedulerLag.P99, p.SchedulerLag.Reason) },
+	"lag.max": func(p *measure.Phase) Number { return millis(p.SchedulerLag.Max, p.SchedulerLag.Reason) },
 }
 
 // names of numbers that a composition has once
@@ -54,6 +65,13 @@ var wholeNumbers = map[string]func(*measure.Composition) Number{
 	"active_after_drain": func(c *measure.Composition) Number { return count(c.ActiveAfterDrain) },
 	"herd.peak":          func(c *measure.Composition) Number { return count(c.Herd.Peak) },
 	"herd.retry_peak":    func(c *measure.Composition) Number { return count(c.Herd.RetryPeak) },
+	"metastable":         ofStability(metastable),
+	"time_to_recover":    ofStability(timeToRecover),
+	"retry_share":        ofStability(func(s *measure.Stability) Number { return fraction(s.RetryShare, s.RetryShareReason) }),
+	"wasted_share":       ofStability(func(s *measure.Stability) Number { return fraction(s.WastedShare, s.WastedShareReason) }),
+	"opens":              opens,
+	"false_opens":        falseOpens,
+	"time_to_open":       timeToOpen,
 }
 
 var quantiles = []string{"p50", "p90", "p95", "p99", "p99.9"}
@@ -92,7 +110,11 @@ func NumberNames() []string {
 			names = append(names, of+p)
 		}
 	}
-	names = append(names, "availability", "errored.CAUSE", "calls.NAME", "served.NAME", "started.NAME")
+	names = append(names, "availability", "errored.CAUSE", "calls.NAME", "calls.NAME/offered", "served.NAME", "started.NAME")
+	for name := range workerNumbers {
+		kind, of, _ := strings.Cut(name, ".")
+		names = append(names, strings.TrimSuffix(kind+".NAME."+of, "."))
+	}
 	slices.Sort(names)
 	return names
 }
@@ -143,6 +165,9 @@ func Find(c *measure.Composition, p *measure.Phase, name string) (Number, error)
 	if i := slices.Index(quantiles, name); i >= 0 {
 		return quantile(row, i), nil
 	}
+	if n, ok := ofWorkers(c, p, name); ok {
+		return n, nil
+	}
 	kind, of, _ := strings.Cut(name, ".")
 	var n int64
 	var ok bool
@@ -150,7 +175,10 @@ func Find(c *measure.Composition, p *measure.Phase, name string) (Number, error)
 	case "errored":
 		n, ok = row.Causes[of]
 	case "calls":
-		n, ok = row.DependencyCalls[of]
+		of, per := strings.CutSuffix(of, "/offered")
+		if n, ok = row.DependencyCalls[of]; ok && per {
+			return ratio(n, row.Offered, "no request was offered"), nil
+		}
 	case "served":
 		n, ok = row.ServedBy[of]
 	case "started":

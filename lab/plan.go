@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"fmt"
 	"slices"
 
+	"brunt/dependency"
 	"brunt/load"
 	"brunt/measure"
 	"brunt/study"
@@ -16,6 +18,13 @@ func plan(s *study.Study) measure.Plan {
 		HerdBucket:   s.Herd.Bucket,
 		Sampled:      !deterministic(s),
 		Recovery:     measure.CleanWindow{Window: s.Recovery.CleanWindow},
+		SLO:          s.SLO,
+		Detector:     s.Recovery.Detector,
+		Stations:     stations(s),
+	}
+	p.Trigger, p.NoTrigger = trigger(s)
+	if s.Fault != nil {
+		p.Bucket = s.Fault.Bucket
 	}
 	for i, phase := range s.Phases {
 		from, to := s.Span(i)
@@ -29,6 +38,72 @@ func plan(s *study.Study) measure.Plan {
 // faulty reports whether a phase changes how dependencies behave: whether the
 // study does something to them in it.
 func faulty(s *study.Study, phase int) bool { return s.Phases[phase].Dependencies.Len() > 0 }
+
+// disturbed reports whether a phase changes anything: how dependencies behave,
+// or the load.
+func disturbed(s *study.Study, phase int) bool {
+	o := s.Phases[phase].Load
+	same := load.Override{Rate: s.Load.Rate} // says what the study says already
+	return faulty(s, phase) || o != (load.Override{}) && (o != same || s.Load.Spike != nil || s.Load.Sine != nil)
+}
+
+// trigger returns the stretch from the first disturbed phase to the last. With
+// one that nothing quiet comes before there is none, and a reason.
+func trigger(s *study.Study) (t *measure.Trigger, reason string) {
+	for i, phase := range s.Phases {
+		if !disturbed(s, i) {
+			continue
+		}
+		from, to := s.Span(i)
+		if i == 0 {
+			return nil, fmt.Sprintf("phase %s comes first and is disturbed: there is no quiet time to come back to", phase.Name)
+		}
+		if t == nil {
+			t = &measure.Trigger{From: from}
+		}
+		t.Phases, t.To = append(t.Phases, phase.Name), to
+	}
+	return t, ""
+}
+
+// stations says what workers each target has.
+func stations(s *study.Study) []measure.Station {
+	var list []measure.Station
+	for _, name := range s.Targets() {
+		var station measure.Station
+		base := 0 // a phase that leaves the target as it is
+		for i, phase := range s.Phases {
+			if _, changed := phase.Dependencies.Get(name); !changed {
+				base = i
+				break
+			}
+		}
+		for i := range s.Phases {
+			replicas, workers, slots := manned(s.Behaviour(i, name))
+			station.Slots = append(station.Slots, slots)
+			if i == base {
+				station.Replicas, station.Workers = replicas, workers
+			}
+		}
+		list = append(list, station)
+	}
+	return list
+}
+
+// manned returns the replicas of a target, the workers of one and of all. Where
+// replicas differ, that of one is the most.
+func manned(b dependency.Behaviour) (replicas, workers, slots int) {
+	replicas = 1
+	if b.Replicas != nil {
+		replicas = *b.Replicas
+	}
+	for i := range replicas {
+		if one := b.Of(i); one.Workers != nil {
+			workers, slots = max(workers, *one.Workers), slots+*one.Workers
+		}
+	}
+	return replicas, workers, slots
+}
 
 // random reports whether a run of the study takes any draw of chance. One that
 // takes none has no sampling error.
@@ -61,6 +136,7 @@ func jittered(stack study.Stack) bool {
 		if stage.Fallback != nil {
 			return slices.ContainsFunc(stage.Fallback.To, jittered)
 		}
-		return stage.Retry != nil && stage.Retry.Backoff.Random()
+		return stage.Retry != nil && stage.Retry.Backoff.Random() ||
+			stage.Throttle != nil || stage.Adaptive != nil && stage.Adaptive.Random()
 	})
 }

@@ -33,6 +33,7 @@ type Result struct {
 	Comparisons   []Comparison          `json:"comparisons"`  // of each composition with the first
 	Ties          *Ties                 `json:"ties"`         // null when none were looked for
 	TiesReason    string                `json:"ties_reason,omitempty"`
+	LoadCuts      []LoadCut             `json:"load_cuts,omitempty"`    // of each composition that stays down after the trigger is gone
 	FaultReason   string                `json:"fault_reason,omitempty"` // why recovery from the study's fault is not there
 	Findings      []string              `json:"findings"`
 	Expectations  []Verdict             `json:"expectations"`
@@ -91,6 +92,16 @@ type Artefact struct {
 	Value       float64 `json:"value"` // without noise
 	Least       float64 `json:"least"` // with noise
 	Most        float64 `json:"most"`
+}
+
+// LoadCut is the least cut of the load that ends a metastable failure: the
+// virtual run is repeated with the load cut for a while from the verdict on, and
+// full again after that.
+type LoadCut struct {
+	Composition string   `json:"composition"`
+	Share       *float64 `json:"share"` // of the load that is kept away, in steps of 1 %; 0 when it comes back by itself, only later than the study looks
+	For         float64  `json:"for_ms"`
+	Reason      string   `json:"reason,omitempty"` // why there is no share
 }
 
 // Environment is what depends on the machine and the moment: environment.json.

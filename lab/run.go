@@ -98,6 +98,9 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 	if err == nil { // while the last rows are being written
 		result.Ties, result.TiesReason, err = findTies(ctx, s, outcomes)
 	}
+	if err == nil {
+		result.LoadCuts, err = findLoadCuts(ctx, s, outcomes)
+	}
 	if rows != nil {
 		if err != nil {
 			rows.Abort()
@@ -331,7 +334,7 @@ func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) er
 	if !r.Valid {
 		shown := *r
 		r.Hidden = &shown
-		r.Compositions, r.Repeats, r.Comparisons, r.Secondary, r.Ties = nil, nil, []Comparison{}, []Secondary{}, nil
+		r.Compositions, r.Repeats, r.Comparisons, r.Secondary, r.Ties, r.LoadCuts = nil, nil, []Comparison{}, []Secondary{}, nil, nil
 		r.TiesReason = "the run is not valid"
 		r.Findings, r.Expectations = []string{}, []Verdict{}
 	}

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -69,9 +68,7 @@ func (w *world) wrap(inner Stage, stack ...Config) Stage { return wrap(w.env, in
 func wrap(env *Env, inner Stage, stack []Config) Stage {
 	for i := len(stack) - 1; i >= 0; i-- {
 		name := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", stack[i]), "*policy."))
-		if i > 0 && reflect.TypeOf(stack[i]) == reflect.TypeOf(stack[i-1]) {
-			name += ".2" // a stage's draws go by its name
-		}
+		env.Number++
 		inner = stack[i].Wrap(inner, name, env)
 	}
 	return inner

@@ -125,7 +125,7 @@ func (c *Retry) Bound(inner Bound) Bound {
 
 // Wrap implements [Config].
 func (c *Retry) Wrap(inner Stage, name string, env *Env) Stage {
-	return &retry{config: c, inner: inner, env: env, repeats: c.repeats(), id: env.id(name), budget: c.Budget.budget(name, env)}
+	return &retry{config: c, inner: inner, env: env, repeats: c.repeats(), id: env.Number, budget: c.Budget.budget(name, env)}
 }
 
 type retry struct {

@@ -143,23 +143,9 @@ type Env struct {
 	Detail bool
 	// Caller is whose stages are being built, from 0; -1 for what callers share.
 	Caller int32
-
-	ids map[string]uint64 // of stages that draw, by name
-}
-
-// id returns the number of a stage that draws: the same for every caller's
-// instance, another for every place in the composition, counted from 1 in the
-// order in which they are first built.
-func (e *Env) id(name string) uint64 {
-	if e.ids == nil {
-		e.ids = map[string]uint64{}
-	}
-	id, ok := e.ids[name]
-	if !ok {
-		id = uint64(len(e.ids)) + 1
-		e.ids[name] = id
-	}
-	return id
+	// Number sets the draws of the stage that is being built apart from those of
+	// others of its kind. Every caller's instance has the same.
+	Number uint64
 }
 
 // observe tells of a change of state of the stage of a caller.

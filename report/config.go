@@ -19,10 +19,13 @@ type config struct {
 		Trace         string `json:"trace"`
 		MaxInFlight   int64  `json:"max_in_flight"`
 		DispatchNoise span   `json:"dispatch_noise"`
+		shape
 	} `json:"load"`
 	Warmup       span    `json:"warmup"`
 	Horizon      span    `json:"horizon"`
 	Dependencies mapping `json:"dependencies"`
+	Services     mapping `json:"services"`
+	Callers      int     `json:"callers"`
 	Phases       []phase `json:"phases"`
 	Compositions mapping `json:"compositions"`
 	Recovery     struct {
@@ -51,9 +54,25 @@ type phase struct {
 	Name string `json:"name"`
 	For  span   `json:"for"`
 	Load struct {
-		Rate string `json:"rate"`
+		Rate  string `json:"rate"`
+		To    string `json:"to"`
+		Steps int64  `json:"steps"`
+		shape
 	} `json:"load"`
 	Dependencies mapping `json:"dependencies"`
+}
+
+// shape is how a load moves.
+type shape struct {
+	Spike *struct {
+		Every span   `json:"every"`
+		For   span   `json:"for"`
+		Rate  string `json:"rate"`
+	} `json:"spike"`
+	Sine *struct {
+		Amplitude json.RawMessage `json:"amplitude"`
+		Period    span            `json:"period"`
+	} `json:"sine"`
 }
 
 // readConfig reads what a report needs from the study as it was run.
@@ -124,6 +143,17 @@ func (m mapping) get(name string) json.RawMessage {
 		}
 	}
 	return nil
+}
+
+// without returns the members but one.
+func (m mapping) without(name string) mapping {
+	var rest mapping
+	for _, x := range m {
+		if x.Name != name {
+			rest = append(rest, x)
+		}
+	}
+	return rest
 }
 
 // object returns a member that is an object; empty when it is not.

@@ -9,8 +9,14 @@ import (
 func describeStack(stack json.RawMessage) string {
 	var stages []string
 	for _, stage := range objects(stack) {
+		shared := ""
+		if stage.is("shared") {
+			shared = ", shared by all callers"
+		}
 		for _, m := range stage {
-			stages = append(stages, describeStage(m))
+			if m.Name != "shared" {
+				stages = append(stages, describeStage(m)+shared)
+			}
 		}
 	}
 	if stages == nil {
@@ -34,6 +40,10 @@ func describeStage(m member) string {
 		return "rate (" + describeRate(settings) + ")"
 	case "hedge":
 		return "hedge (" + describeHedge(settings) + ")"
+	case "throttle":
+		return "throttle (k " + settings.text("k") + ", over " + settings.time("window") + ")"
+	case "adaptive":
+		return "adaptive limit (" + describeAdaptive(settings) + ")"
 	case "fallback":
 		return "fallback (" + describeFallback(settings) + ")"
 	case "call":
@@ -48,7 +58,48 @@ func describeRetry(s mapping) string {
 	if json.Unmarshal(s.get("on"), &on) == nil && len(on) > 0 {
 		words = append(words, "on "+list(on))
 	}
+	if s.set("budget") {
+		words = append(words, describeBudget(s.object("budget")))
+	}
+	if s.set("retry_after") {
+		words = append(words, "after what the dependency asks for, at most "+s.object("retry_after").time("cap"))
+	}
+	if s.set("needs") {
+		words = append(words, "none with less than "+s.time("needs")+" to the deadline")
+	}
 	return strings.Join(words, ", ")
+}
+
+// describeBudget says which kind of budget it is, with what is not left out.
+func describeBudget(b mapping) string {
+	for _, m := range b {
+		kind := map[string]string{"in_flight": "calls in flight", "recent": "recent calls", "grpc": "gRPC tokens", "costed": "costed tokens"}[m.Name]
+		return strings.TrimSuffix("a budget of "+kind+" ("+plainSettings(object(m.Value))+")", " ()")
+	}
+	return "a budget"
+}
+
+// plainSettings lists settings as name and value.
+func plainSettings(m mapping) string {
+	var words []string
+	for _, x := range m {
+		words = append(words, strings.ReplaceAll(x.Name, "_", " ")+" "+timeText(x.Value))
+	}
+	return strings.Join(words, ", ")
+}
+
+func describeAdaptive(s mapping) string {
+	words := s.text("kind")
+	if s.is("initial") {
+		words += ", from " + s.text("initial")
+	}
+	if s.is("min") {
+		words += ", at least " + s.text("min")
+	}
+	if s.is("max") {
+		words += ", at most " + s.text("max")
+	}
+	return words
 }
 
 func describeBackoff(b mapping) string {
@@ -119,8 +170,14 @@ func describeRate(s mapping) string {
 
 func describeHedge(s mapping) string {
 	words := s.text("extra") + " extra after " + s.time("after")
+	if s.is("quantile") {
+		words = s.text("extra") + " extra after the " + timeText(s.get("quantile")) + " quantile of recent calls, " + s.time("after") + " at first"
+	}
 	if s.is("on_failure") {
 		words += ", or at once on a failure"
+	}
+	if s.set("budget") {
+		words += ", " + describeBudget(s.object("budget"))
 	}
 	return words
 }
@@ -175,6 +232,41 @@ func describeBehaviour(b mapping) string {
 			add("a token every ", describeLatency(m.Value))
 		case "tokens":
 			add(written(m.Value), " tokens an answer")
+		case "slowdown":
+			add("every answer takes ", written(m.Value), " times as long")
+		case "retry_after":
+			add("asks those it turns away to wait ", timeText(m.Value))
+		case "workers":
+			add(written(m.Value), " workers")
+		case "queue":
+			if written(m.Value) == "unbounded" {
+				add("any number may wait")
+			} else {
+				add(written(m.Value), " may wait")
+			}
+		case "discipline":
+			add("queue ", written(m.Value))
+		case "codel":
+			add("CoDel ", plainSettings(v))
+		case "on_cancel":
+			addIf(add, written(m.Value) == "burns", "a cancelled attempt is worked on to its end", "a cancelled attempt stops")
+		case "deadline":
+			addIf(add, written(m.Value) == "heeded", "the caller's deadline is heeded", "the caller's deadline is not known")
+		case "paused":
+			addIf(add, b.is("paused"), "all workers stand still", "the workers go on")
+		case "replicas":
+			add(written(m.Value), " replicas")
+		case "balancer":
+			add("balanced by ", strings.ReplaceAll(v.text("kind"), "_", " "))
+			if v.set("notice") {
+				add("a replica that is gone is noticed after ", v.time("notice"))
+			}
+		case "replica":
+			for _, one := range objects(m.Value) {
+				add("replica ", one.text("number"), ": ", describeBehaviour(one.without("number")))
+			}
+		case "stack":
+			add("then calls: ", describeStack(m.Value))
 		default:
 			add(m.Name, " ", string(m.Value))
 		}

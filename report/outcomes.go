@@ -193,7 +193,7 @@ func same(f form, n int) []form {
 }
 
 // occurring returns the causes that have a place in the table: of refusals,
-// harness, limiter and circuit always, rate when there was any; of failures,
+// harness, limiter and circuit always, rate and throttle when there was any; of failures,
 // those that there were.
 func occurring(r *lab.Result) (refused, failed []string) {
 	refused = []string{record.Harness.String(), record.Limiter.String(), record.Circuit.String()}
@@ -204,7 +204,7 @@ func occurring(r *lab.Result) (refused, failed []string) {
 		}
 		switch {
 		case n == 0, cause == record.Harness, cause == record.Limiter, cause == record.Circuit:
-		case cause == record.Rate:
+		case cause == record.Rate, cause == record.Throttle:
 			refused = append(refused, cause.String())
 		default:
 			failed = append(failed, cause.String())

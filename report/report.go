@@ -76,6 +76,7 @@ func assemble(r *lab.Result, c *config) *document {
 		add(section{Title: "Findings", Items: r.Findings})
 	}
 	d.Sections = append(d.Sections, tableSections(r, c)...)
+	d.Sections = append(d.Sections, overloadSections(r, c)...)
 	d.Sections = append(d.Sections, withinSLO(r, c)...)
 	d.Sections = append(d.Sections, faultSections(r, c)...)
 	if s, show := declared(r); show {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	"brunt/lab"
 	"brunt/study"
 )
@@ -22,6 +24,9 @@ func configuration(r *lab.Result, c *config) section {
 	add("Horizon: a request without an outcome ", c.Horizon.String(), " after its intended instant is censored.")
 	for _, d := range c.Dependencies {
 		add("Dependency ", d.Name, ": ", stopped(describeBehaviour(object(d.Value))))
+	}
+	for _, d := range c.Services {
+		add("Service ", d.Name, ": ", stopped(describeBehaviour(object(d.Value))))
 	}
 	for i := range c.Phases {
 		add("Phase ", c.Phases[i].Name, ", ", c.Phases[i].For.String(), ": ", stopped(describePhase(&c.Phases[i])))
@@ -52,6 +57,10 @@ func describeLoad(c *config) string {
 	default:
 		words = l.Rate + ", evenly spaced"
 	}
+	words += describeShape(&l.shape)
+	if c.Callers > 1 {
+		words += "; made by " + integer(int64(c.Callers)) + " callers, each with policy state of its own"
+	}
 	if l.MaxInFlight > 0 {
 		words += "; with " + integer(l.MaxInFlight) + " requests in flight further ones are shed"
 	}
@@ -61,11 +70,29 @@ func describeLoad(c *config) string {
 	return words + "."
 }
 
+// describeShape says how a load moves; nothing when it does not.
+func describeShape(s *shape) string {
+	switch {
+	case s.Spike != nil:
+		return "; " + s.Spike.Rate + " for the last " + s.Spike.For.String() + " of every " + s.Spike.Every.String()
+	case s.Sine != nil:
+		return "; swinging by " + timeText(s.Sine.Amplitude) + " with a period of " + s.Sine.Period.String()
+	}
+	return ""
+}
+
 func describePhase(p *phase) string {
 	var words string
 	if p.Load.Rate != "" && p.Load.Rate != "0/s" {
 		words = p.Load.Rate
 	}
+	if p.Load.To != "" && p.Load.To != "0/s" {
+		words = strings.TrimSpace(words + " going to " + p.Load.To)
+		if p.Load.Steps > 0 {
+			words += " in " + integer(p.Load.Steps) + " steps"
+		}
+	}
+	words = strings.TrimPrefix(words+describeShape(&p.Load.shape), "; ")
 	for _, d := range p.Dependencies {
 		if words != "" {
 			words += "; "
@@ -78,6 +105,16 @@ func describePhase(p *phase) string {
 	return words
 }
 
+// simulated says what a simulated dependency leaves out.
+func simulated(r *lab.Result) string {
+	for i := range r.Compositions {
+		if len(r.Compositions[i].Capacity) > 0 {
+			return "A dependency is simulated: workers and a queue, but no sockets, no serialisation, and no work beside that of the attempts."
+		}
+	}
+	return "A dependency is simulated: no sockets, no serialisation, and nothing waits that has no workers, so overload does not slow it down."
+}
+
 // limits lists what the method is, and what it cannot tell.
 func limits(r *lab.Result) section {
 	s := section{Title: "Limits of the method"}
@@ -87,7 +124,7 @@ func limits(r *lab.Result) section {
 		"Every composition starts afresh and meets the same arrivals and the same draws, so two of them differ by their stages alone.",
 		"An attempt behaves as its dependency did when the attempt started: one that began in one phase may end in the next.",
 		"Percentiles are nearest-rank over all samples. In short runs few samples stand behind a p99.",
-		"A dependency is simulated: no sockets, no serialisation, no queue in front of it, so overload does not slow it down.",
+		simulated(r),
 		"The numbers are of the seeds above, and of this configuration; they say nothing about the capacity of any real system.",
 	}
 	if r.Deterministic {

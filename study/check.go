@@ -229,10 +229,19 @@ func (s *Study) checkBehaviours(p check.Problems) {
 			}
 			changed++
 			merged := override.Over(base)
-			merged.CheckWhole(p.In("phases", strconv.Itoa(i), "dependencies", name))
+			in := p.In("phases", strconv.Itoa(i), "dependencies", name)
+			merged.CheckWhole(in)
+			if i == len(s.Phases)-1 && merged.Pauses() {
+				in.Add("paused", true, "the last phase lasts until everything has ended, and work that stands still never does: expected another phase after it")
+			}
 		}
 		if changed < len(s.Phases) {
 			base.CheckWhole(p.In(s.described(name), name))
+			if n := len(s.Phases); n > 0 && base.Pauses() {
+				if _, changed := s.Phases[n-1].Dependencies.Get(name); !changed {
+					p.In(s.described(name), name).Add("paused", true, "work that stands still never ends: expected a phase to pause it, and one after it")
+				}
+			}
 		}
 	}
 }
