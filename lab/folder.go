@@ -30,9 +30,9 @@ type Folder struct {
 }
 
 // NewFolder makes the folder, if need be, and claims it for this run, until
-// Close. It refuses one that holds a result already, or that another run is
-// writing to, so that no result is ever lost.
-func NewFolder(path string) (_ *Folder, err error) {
+// Close. It refuses one that holds a result already or one of the foreign
+// files, or that another run is writing to, so that no result is ever lost.
+func NewFolder(path string, foreign ...string) (_ *Folder, err error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, fmt.Errorf("make the output folder: %w", err)
 	}
@@ -40,22 +40,24 @@ func NewFolder(path string) (_ *Folder, err error) {
 	if f.lock, err = os.Open(path); err != nil {
 		return nil, fmt.Errorf("look into the output folder: %w", err)
 	}
-	if err := f.claim(); err != nil {
+	if err := f.claim(foreign); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-func (f *Folder) claim() error {
+func (f *Folder) claim(foreign []string) error {
 	if held, err := lock(f.lock); err != nil {
 		return fmt.Errorf("claim the output folder: %w", err)
 	} else if held {
 		return fmt.Errorf("another run is writing to the output folder %s: name another one with --out", f.path)
 	}
-	if _, err := os.Lstat(filepath.Join(f.path, ResultFile)); err == nil {
-		return fmt.Errorf("the output folder %s holds a result already: name another one with --out, or remove it", f.path)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look into the output folder: %w", err)
+	for _, name := range append(foreign, ResultFile) {
+		if _, err := os.Lstat(filepath.Join(f.path, name)); err == nil {
+			return fmt.Errorf("the output folder %s holds results already (%s): name another one with --out, or remove it", f.path, name)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look into the output folder: %w", err)
+		}
 	}
 	probe, err := os.CreateTemp(f.path, ".brunt-*")
 	if err == nil {

@@ -55,7 +55,7 @@ func (c *command) analyze(cmd *cobra.Command, path string, f analyzeFlags) (err 
 	if f.json {
 		f.format = "json"
 	}
-	if err := checkFormat(f.format); err != nil {
+	if err := checkFormat(f.format, formats); err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("horizon") && f.horizon <= 0 {

@@ -75,7 +75,7 @@ func (c *command) compare(pathA, pathB string, f compareFlags) error {
 	if f.json {
 		f.format = "json"
 	}
-	if err := checkFormat(f.format); err != nil {
+	if err := checkFormat(f.format, formats); err != nil {
 		return err
 	}
 	var runs [2]*lab.Result

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -12,15 +14,25 @@ import (
 	"brunt/report"
 )
 
-// formats are the ways to write a result on stdout.
-var formats = []string{"text", "markdown", "json"}
+// formats are the ways to write numbers on stdout, and those for a run: svg is
+// a picture of what callers got over time.
+var (
+	formats    = []string{"text", "markdown", "json"}
+	runFormats = []string{"text", "markdown", "json", "svg"}
+)
 
 // checkFormat is asked before anything is read or run.
-func checkFormat(format string) error {
-	if slices.Contains(formats, format) {
+func checkFormat(format string, known []string) error {
+	if slices.Contains(known, format) {
 		return nil
 	}
-	return usagef("--format %q is unknown: expected text, markdown or json", format)
+	return usagef("--format %q is unknown: expected %s", format, oneOf(known))
+}
+
+// oneOf joins words as a sentence does.
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // print writes a result on stdout.
@@ -32,6 +44,12 @@ func (c *command) print(format string, r *lab.Result, env *lab.Environment, o re
 		err = report.Markdown(c.stdout, r, env)
 	case "json":
 		err = report.JSON(c.stdout, r)
+	case "svg":
+		picture := report.Picture(r)
+		if picture == "" {
+			return errors.New("print the picture: the result shows no numbers: see --format text for why")
+		}
+		_, err = io.WriteString(c.stdout, picture)
 	default:
 		err = report.Text(c.stdout, r, env, o)
 	}

@@ -20,7 +20,7 @@ result.json. report.md and result.json are written anew.`,
 		Args:              exactly("FOLDER", "a folder that `brunt run` wrote"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := checkFormat(format, runFormats); err != nil {
 				return err
 			}
 			folder, result, env, err := lab.Open(args[0])
@@ -37,7 +37,7 @@ result.json. report.md and result.json are written anew.`,
 		},
 	}
 	cmd.Flags().BoolVar(&showInvalid, "show-invalid", false, showInvalidUsage)
-	cmd.Flags().StringVar(&format, "format", "text", "what to print: text, markdown or json")
-	offer(cmd, "format", formats...)
+	cmd.Flags().StringVar(&format, "format", "text", "what to print: text, markdown, json or svg (a picture of what callers got over time)")
+	offer(cmd, "format", runFormats...)
 	return cmd
 }

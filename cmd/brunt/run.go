@@ -14,6 +14,7 @@ import (
 	"brunt/lab"
 	"brunt/report"
 	"brunt/study"
+	"brunt/sweep"
 )
 
 // runFlags are what `brunt run` can be told besides the study.
@@ -49,11 +50,11 @@ func (c *command) runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.register(flags)
 	flags.StringVarP(&f.out, "out", "o", "", "the `folder` for the results (default: a new one under runs/)")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, markdown or json")
+	flags.StringVar(&f.format, "format", "text", "what to print: text, markdown, json or svg (a picture of what callers got over time)")
 	flags.BoolVar(&f.json, "json", false, "print result.json; without --out, write nothing")
 	flags.BoolVar(&f.hidden, "show-invalid", false, showInvalidUsage)
 	flags.StringVar(&f.rows, "rows", "all", "which rows to write: all, or none for long runs")
-	offer(cmd, "format", formats...)
+	offer(cmd, "format", runFormats...)
 	offer(cmd, "rows", "all", "none")
 	offer(cmd, "clock", string(study.Virtual), string(study.Real))
 	return cmd
@@ -63,7 +64,7 @@ func (c *command) run(ctx context.Context, source string, f runFlags) error {
 	if f.json {
 		f.format = "json"
 	}
-	if err := checkFormat(f.format); err != nil {
+	if err := checkFormat(f.format, runFormats); err != nil {
 		return err
 	}
 	if f.rows != "all" && f.rows != "none" {
@@ -79,7 +80,7 @@ func (c *command) run(ctx context.Context, source string, f runFlags) error {
 		if path == "" {
 			path = freshFolder(s.Name)
 		}
-		if folder, err = lab.NewFolder(path); err != nil {
+		if folder, err = lab.NewFolder(path, sweep.JournalFile); err != nil {
 			return usageError{err}
 		}
 		defer folder.Close()
