@@ -58,8 +58,10 @@ func (f *Found) add(n lab.Number) {
 	f.Values = append(f.Values, &n.Value)
 }
 
-// spread sums the number up over its seeds.
-func (f *Found) spread() measure.Spread {
+// spread sums the number up over its seeds. The interval of a verdict, which is
+// yes or no on each seed, is the exact one of a share (Clopper and Pearson): a t-interval
+// would reach below 0 and above 1, and have no width where all seeds agree.
+func (f *Found) spread(verdict bool) measure.Spread {
 	scalars := make([]measure.Scalar, len(f.Values))
 	for i, v := range f.Values {
 		if v != nil {
@@ -79,6 +81,15 @@ func (f *Found) spread() measure.Spread {
 		s.Reason = "no interval: there is one seed"
 	case len(f.Refused) > 0:
 		s.Reason = fmt.Sprintf("refused on %d of %d seeds, first: %s", len(f.Refused), len(f.Values), f.Refused[0].Reason)
+	case verdict:
+		yes := int64(0)
+		for _, v := range f.Values {
+			if *v != 0 {
+				yes++
+			}
+		}
+		rate := measure.RateOf(yes, int64(len(f.Values)), false)
+		s.Low, s.High, s.Flag = rate.Low, rate.High, ""
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -331,5 +332,26 @@ func TestSeeds(t *testing.T) {
 	}
 	if values := want[1].Values; *values[0] == *values[1] && *values[1] == *values[2] {
 		t.Error("seeds change nothing")
+	}
+}
+
+// TestVerdictsHaveExactIntervals: a yes or no over seeds is a share. Of 1 in 5 the
+// exact interval is [0.0051, 0.7164], and of 5 in 5 [0.4782, 1].
+func TestVerdictsHaveExactIntervals(t *testing.T) {
+	for _, test := range []struct {
+		values    []float64
+		low, high float64
+	}{
+		{[]float64{0, 0, 1, 0, 0}, 0.00505, 0.71642},
+		{[]float64{1, 1, 1, 1, 1}, 0.47818, 1},
+	} {
+		var f Found
+		for _, v := range test.values {
+			f.add(lab.Number{Value: v})
+		}
+		s := f.spread(true)
+		if s.Low == nil || s.High == nil || math.Abs(*s.Low-test.low) > 1e-4 || math.Abs(*s.High-test.high) > 1e-4 {
+			t.Errorf("%v: [%v, %v], want [%v, %v]", test.values, orNaN(s.Low), orNaN(s.High), test.low, test.high)
+		}
 	}
 }

@@ -150,3 +150,6 @@ func measureAll(ctx context.Context, s *study.Study, compositions []string, quan
 	}
 	return all, nil
 }
+
+// isVerdict reports whether a measure, as it is written, is yes or no: 1 or 0.
+func isVerdict(text string) bool { return text == "metastable" }
