@@ -37,10 +37,10 @@ func (f *finder) stability() {
 		trigger = and(st.Trigger.Phases)
 		switch st.Status {
 		case measure.Metastable:
-			f.add("%s is metastable: %s after %s was over, goodput was %s, against %s before, and it never came back.%s%s", c.Name,
+			f.add("%s is metastable: %s after %s ended, goodput was %s, against %s before, and it never came back.%s%s", c.Name,
 				span(*st.JudgedAt-st.Trigger.To), trigger, part(*st.Share), part(*st.Baseline.Goodput), sustained(c, st), f.cut(c.Name))
 		case measure.Late:
-			f.add("%s came back late: %s after %s was over, goodput was %s, against %s before.%s", c.Name,
+			f.add("%s came back late: %s after %s ended, goodput was %s, against %s before.%s", c.Name,
 				span(*st.JudgedAt-st.Trigger.To), trigger, part(*st.Share), part(*st.Baseline.Goodput), sustained(c, st))
 		case measure.Stable:
 			well = append(well, c.Name+" within "+span(*st.Recovered))
@@ -110,7 +110,7 @@ func (f *finder) denied() {
 		}) {
 			why = " It is a share of the attempts under way: as calls fail there are fewer of them, so it shrinks with every failure."
 		}
-		f.add("The budget of %s denied %s retries in %s: %.2f attempts a request were made.%s", c.Name, thousands(most.Denied), most.Name, float64(most.Attempts)/float64(most.Offered), why)
+		f.add("The budget of %s denied %s attempts in %s: %.2f a request were made.%s", c.Name, thousands(most.Denied), most.Name, float64(most.Attempts)/float64(most.Offered), why)
 	}
 }
 

@@ -194,7 +194,7 @@ func randomStack(t *rapid.T, names []string, depth int) study.Stack {
 }
 
 func randomStage(t *rapid.T) (stage study.Stage) {
-	switch rapid.IntRange(0, 5).Draw(t, "stage") {
+	switch rapid.IntRange(0, 7).Draw(t, "stage") {
 	case 0:
 		r := &policy.Retry{}
 		r.SetDefaults()
@@ -202,7 +202,14 @@ func randomStage(t *rapid.T) (stage study.Stage) {
 		r.Backoff.Kind = rapid.SampledFrom([]policy.Kind{policy.NoBackoff, policy.Constant, policy.Exponential}).Draw(t, "kind")
 		r.Backoff.Base = grid(t, "base", 1, 6)
 		r.Backoff.Jitter.Kind = rapid.SampledFrom([]policy.JitterKind{policy.NoJitter, policy.Full}).Draw(t, "jitter")
-		r.On = rapid.SliceOfN(rapid.SampledFrom([]policy.Retryable{"failure", "timeout", "circuit", "limiter", "rate"}), 0, 3).Draw(t, "on")
+		r.On = rapid.SliceOfN(rapid.SampledFrom([]policy.Retryable{"failure", "timeout", "circuit", "limiter", "rate", "throttle"}), 0, 3).Draw(t, "on")
+		r.Budget = randomBudget(t)
+		if rapid.IntRange(0, 3).Draw(t, "needs something") == 0 {
+			r.Needs = new(grid(t, "needs", 0, 10))
+		}
+		if rapid.IntRange(0, 3).Draw(t, "heeds retry-after") == 0 {
+			r.RetryAfter = &policy.RetryAfter{Cap: grid(t, "cap", 1, 10)}
+		}
 		stage.Retry = r
 	case 1:
 		stage.Timeout = &policy.Timeout{After: grid(t, "timeout", 1, 20)}
@@ -224,10 +231,37 @@ func randomStage(t *rapid.T) (stage study.Stage) {
 		}
 	case 4:
 		stage.Rate = &policy.Rate{Rate: clock.PerSecond(rapid.SampledFrom([]int64{20, 40, 100}).Draw(t, "tokens")), Burst: rapid.IntRange(1, 5).Draw(t, "bucket"), Wait: rapid.Bool().Draw(t, "wait")}
+	case 5:
+		stage.Throttle = &policy.Throttle{K: 1.5, Window: grid(t, "window", 2, 40), Rejects: []policy.Pushback{policy.PushbackOverload, policy.PushbackTimeout}}
+	case 6:
+		a := &policy.Adaptive{}
+		a.SetDefaults()
+		a.Kind = rapid.SampledFrom([]policy.Algorithm{policy.AIMD, policy.Vegas, policy.Gradient2}).Draw(t, "algorithm")
+		a.Initial, a.Min, a.Max = 3, 1, 10
+		stage.Adaptive = a
 	default:
-		stage.Hedge = &policy.Hedge{Extra: rapid.IntRange(1, 3).Draw(t, "extra"), After: grid(t, "hedge after", 0, 10), OnFailure: rapid.Bool().Draw(t, "on_failure")}
+		stage.Hedge = &policy.Hedge{Extra: rapid.IntRange(1, 3).Draw(t, "extra"), After: grid(t, "hedge after", 0, 10), OnFailure: rapid.Bool().Draw(t, "on_failure"), Budget: randomBudget(t)}
+		if rapid.Bool().Draw(t, "by quantile") {
+			stage.Hedge.Quantile = 900_000
+		}
 	}
 	return stage
+}
+
+func randomBudget(t *rapid.T) *policy.Budget {
+	switch rapid.IntRange(0, 7).Draw(t, "budget") {
+	case 0:
+		b := &policy.InFlightBudget{Share: 200_000, Floor: rapid.IntRange(0, 2).Draw(t, "floor")}
+		b.Of = rapid.SampledFrom([]policy.InFlightOf{policy.OfCalls, policy.OfAttempts}).Draw(t, "of")
+		return &policy.Budget{InFlight: b}
+	case 1:
+		return &policy.Budget{Recent: &policy.RecentBudget{Share: 200_000, TTL: grid(t, "ttl", 2, 40), Floor: clock.PerSecond(10)}}
+	case 2:
+		return &policy.Budget{GRPC: &policy.GRPCBudget{MaxTokens: 5, TokenRatio: 0.1}}
+	case 3:
+		return &policy.Budget{Costed: &policy.CostedBudget{Capacity: 60, Retry: 14, Throttle: 5, Refund: true, Increment: 1}}
+	}
+	return nil
 }
 
 // TestRandomStudiesPassTheirChecks holds the generator to what a study may

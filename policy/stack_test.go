@@ -20,7 +20,7 @@ func drawStack(t *rapid.T, depth int) []Config {
 		return time.Duration(rapid.IntRange(least, most).Draw(t, label))
 	}
 	for range rapid.IntRange(0, 4-depth).Draw(t, "stages") {
-		switch kind := rapid.SampledFrom([]string{"retry", "timeout", "breaker", "limit", "rate", "hedge", "fallback"}).Draw(t, "stage"); kind {
+		switch kind := rapid.SampledFrom([]string{"retry", "timeout", "breaker", "limit", "rate", "hedge", "throttle", "adaptive", "fallback"}).Draw(t, "stage"); kind {
 		case "retry":
 			c := &Retry{Attempts: rapid.IntRange(2, 3).Draw(t, "attempts"), Backoff: Backoff{Kind: NoBackoff}}
 			if rapid.Bool().Draw(t, "backoff") {
@@ -28,6 +28,9 @@ func drawStack(t *rapid.T, depth int) []Config {
 			}
 			if rapid.Bool().Draw(t, "on refusals") {
 				c.On = []Retryable{"circuit", "limiter", "rate"}
+			}
+			if rapid.Bool().Draw(t, "budget") {
+				c.Budget = &Budget{InFlight: &InFlightBudget{Share: 500_000, Floor: 1, Of: rapid.SampledFrom([]InFlightOf{OfCalls, OfAttempts}).Draw(t, "of")}}
 			}
 			stack = append(stack, c)
 		case "timeout":
@@ -51,6 +54,13 @@ func drawStack(t *rapid.T, depth int) []Config {
 			stack = append(stack, &Rate{Rate: r, Burst: rapid.IntRange(1, 2).Draw(t, "burst"), Wait: rapid.Bool().Draw(t, "wait")})
 		case "hedge":
 			stack = append(stack, &Hedge{Extra: rapid.IntRange(1, 2).Draw(t, "extra"), After: span("hedge after", 0, 4), OnFailure: rapid.Bool().Draw(t, "on failure")})
+		case "throttle":
+			stack = append(stack, &Throttle{K: 1.5, Window: 50, Rejects: []Pushback{PushbackTimeout}})
+		case "adaptive":
+			c := &Adaptive{}
+			c.SetDefaults()
+			c.Kind, c.Initial, c.Min, c.Max = rapid.SampledFrom([]Algorithm{AIMD, Vegas, Gradient2}).Draw(t, "algorithm"), 2, 1, 4
+			stack = append(stack, c)
 		case "fallback":
 			if depth < 2 {
 				stack = append(stack, branches{rapid.SampledFrom([]Opening{InOrder, Last, Skip}).Draw(t, "open"), [][]Config{drawStack(t, depth+1), drawStack(t, depth+1)}})
