@@ -25,6 +25,7 @@ repeat: <repeat>
 load: {rate: 10/s}
 horizon: <horizon>
 dependencies: {a: {latency: 5ms}}
+<services>
 phases:
   - name: <phases.0.name>
     for: <phases.warm-up.for>
@@ -77,6 +78,7 @@ gates:
 // are violated.
 var grown = map[string]string{
 	"phases":                  "  - {name: more, for: 1s}",
+	"services":                "services: {b: {stack: [{call: a}]}}",
 	"compositions.*.hedge":    "    - hedge: {after: 1s}",
 	"compositions.*.fallback": "    - fallback: {to: [[{call: a}], [{call: a}]]}",
 }
@@ -259,7 +261,7 @@ func TestPinsOfDefaults(t *testing.T) {
 		{"the detector", without("recovery", "gates"), ""},
 		{"no timeout and no retry", without("  staged", "slo"), ""},
 		{"limits of gates, as a word", strings.Split(pinned(nil), "gates:")[0] + "gates: enforced\n", ""},
-		{"gates, as a word", strings.Split(pinned(nil), "gates:")[0] + "gates: reported\n", "stdin:42:8: gates.enforce: false: protocol replica-loss@0.2 pins true (clause 8.1: "},
+		{"gates, as a word", strings.Split(pinned(nil), "gates:")[0] + "gates: reported\n", "stdin:43:8: gates.enforce: false: protocol replica-loss@0.2 pins true (clause 8.1: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := text(t, c.text)
