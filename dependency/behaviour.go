@@ -39,7 +39,7 @@ type Behaviour struct {
 	TokenGap *Latency `yaml:"token_gap"`
 	// For streams: how many tokens an answer has.
 	Tokens *int `yaml:"tokens"`
-	// Every time that is drawn for an answer is this many times as long: the same request is more work.
+	// Every time that is drawn for an answer is this many times as long. With workers it is they who are slow: it counts when one takes an attempt up, so a backlog is worked off at the speed of the day.
 	Slowdown *float64 `yaml:"slowdown"`
 	// What an attempt that fails, or finds no room, is told to wait before it is made again.
 	RetryAfter *time.Duration `yaml:"retry_after"`

@@ -226,6 +226,16 @@ func (b Behaviour) Of(replica int) Behaviour {
 	return one
 }
 
+// Employs reports whether any replica has workers.
+func (b *Behaviour) Employs() bool {
+	for i := range b.Replica {
+		if b.Replica[i].Workers != nil {
+			return true
+		}
+	}
+	return b.Workers != nil
+}
+
 // Pauses reports whether the workers of any replica stand still.
 func (b *Behaviour) Pauses() bool {
 	for i := range b.replicas() {

@@ -95,6 +95,15 @@ func (c *Cluster) Answer(request int64, nth int32, a *Answer) {
 // Ended tells that an attempt at a replica was answered or given up.
 func (c *Cluster) Ended(replica int32) { c.replicas[replica].load-- }
 
+// GoOn ends all pauses.
+func (c *Cluster) GoOn() {
+	for i := range c.replicas {
+		if s := c.replicas[i].station; s != nil {
+			s.GoOn()
+		}
+	}
+}
+
 // Station returns the workers of a replica; nil when it has none.
 func (c *Cluster) Station(replica int32) *Station { return c.replicas[replica].station }
 

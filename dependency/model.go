@@ -84,6 +84,7 @@ type Answer struct {
 	Cost       float64
 
 	Refused    bool          // it fails at once, without a worker
+	Scales     bool          // the times grow with the slowdown in force when a worker takes it up
 	RetryAfter time.Duration // what a failure, or a lack of room, tells its caller to wait; 0 for nothing
 	Burns      bool          // when it is cancelled it goes on to its end
 	Heeds      bool          // it goes on no longer than to the deadline of its caller
@@ -123,6 +124,10 @@ func (m *Model) answer(request int64, nth int32, a *Answer) {
 			sample = m.first
 		}
 		a.After = sample(m.chance.Draw(chance.Latency, request, m.id, uint64(nth)))
+	}
+	if m.behaviour.Workers != nil {
+		a.Scales = true // by how slow the workers are when they take it up
+		return
 	}
 	if m.slowdown != 1 {
 		a.After = nanoseconds(float64(a.After) * m.slowdown)

@@ -20,9 +20,11 @@ type Worker interface {
 
 // Job is one attempt at a replica with workers. Its zero value is new.
 type Job struct {
-	Owner Worker
-	Work  time.Duration // how long a worker needs
-	Hangs bool          // the work never ends
+	Owner  Worker
+	Work   time.Duration // how long a worker needs
+	Hangs  bool          // the work never ends
+	Scales bool          // the work grows with the slowdown in force when a worker takes it up
+	Slow   float64       // that slowdown, once one has; 1 for a job that does not scale
 
 	station        *Station
 	state          jobState
@@ -56,6 +58,7 @@ type Station struct {
 	discipline Discipline
 	codel      codel
 	paused     bool
+	slowdown   float64
 
 	busy    int
 	waiting jobs
@@ -77,6 +80,10 @@ func (s *Station) Become(b *Behaviour) {
 	if b.Queue != nil {
 		s.room = *b.Queue
 	}
+	s.slowdown = 1
+	if b.Slowdown != nil {
+		s.slowdown = *b.Slowdown
+	}
 	s.codel.Codel.SetDefaults()
 	if b.Codel != nil {
 		s.codel.Codel = *b.Codel
@@ -96,12 +103,12 @@ func (s *Station) Become(b *Behaviour) {
 
 // Enter lets a job in. It reports whether a worker has taken it up, else
 // whether it waits; when neither, there was no room. A job whose work takes no
-// time has no timer: its owner hears nothing, and acts at once.
+// time ([Job.Done]) has no timer: its owner hears nothing, and acts at once.
 func (s *Station) Enter(j *Job) (taken, waits bool) {
 	j.station, j.entered = s, s.loop.Now()
 	if s.busy < s.workers && !s.paused { // so nothing waits
 		s.begin(j)
-		if j.Work > 0 || j.Hangs {
+		if j.left > 0 || j.Hangs {
 			s.goOn(j)
 		} else {
 			s.hold(j)
@@ -118,7 +125,10 @@ func (s *Station) Enter(j *Job) (taken, waits bool) {
 
 func (s *Station) begin(j *Job) {
 	s.busy++
-	j.state, j.left = atWork, j.Work
+	j.state, j.left, j.Slow = atWork, j.Work, 1
+	if j.Scales && s.slowdown != 1 {
+		j.Slow, j.left = s.slowdown, nanoseconds(float64(j.Work)*s.slowdown)
+	}
 	s.working.push(j)
 }
 
@@ -185,6 +195,9 @@ func (j *Job) Free() {
 	j.station.takeUp()
 }
 
+// Done reports whether the work is done, and the worker not free yet.
+func (j *Job) Done() bool { return j.state == held }
+
 // Waits reports whether a job is in the queue, or about to be dropped from it.
 func (j *Job) Waits() bool { return j.state == queued || j.state == dropped }
 
@@ -198,6 +211,17 @@ func (s *Station) takeUp() {
 		s.begin(j)
 		j.Owner.Began()
 		s.goOn(j)
+	}
+}
+
+// GoOn ends a pause for good: what waits for the end of a run must come to it.
+func (s *Station) GoOn() {
+	if s.paused {
+		s.paused = false
+		for j := s.working.first; j != nil; j = j.next {
+			s.goOn(j)
+		}
+		s.takeUp()
 	}
 }
 

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"math"
 	"time"
 
 	"brunt/clock"
@@ -99,7 +100,7 @@ func (r *runner) newAttempt() *attempt {
 // queue: then the outcome is there at once.
 func (a *attempt) enter() policy.Outcome {
 	if station := a.runner.clusters[a.row.Dependency].Station(a.answer.Replica); station != nil && !a.answer.Refused {
-		a.job = dependency.Job{Owner: a, Work: a.answer.After, Hangs: a.answer.Hangs}
+		a.job = dependency.Job{Owner: a, Work: a.answer.After, Hangs: a.answer.Hangs, Scales: a.answer.Scales}
 		switch taken, waits := station.Enter(&a.job); {
 		case waits:
 			return policy.Outcome{}
@@ -107,7 +108,7 @@ func (a *attempt) enter() policy.Outcome {
 			return a.end(record.Overload)
 		}
 		a.begin()
-		if !a.answer.Hangs && a.answer.After == 0 {
+		if a.job.Done() {
 			return a.work()
 		}
 		return policy.Outcome{}
@@ -138,8 +139,11 @@ func (a *attempt) noteWait() {
 }
 
 func (a *attempt) setFirstToken() {
-	if a.answer.FirstToken >= 0 {
-		a.row.FirstToken = a.runner.loop.Now() + a.answer.FirstToken
+	if first := a.answer.FirstToken; first >= 0 {
+		if a.answer.Scales {
+			first = time.Duration(math.Round(float64(first) * a.job.Slow))
+		}
+		a.row.FirstToken = a.runner.loop.Now() + first
 	}
 }
 
@@ -192,10 +196,10 @@ func (a *attempt) work() policy.Outcome {
 	if a.answer.Heeds {
 		call.Deadline = min(call.Deadline, a.deadline)
 	}
+	a.visit.horizon = r.loop.At(r.loop.Now()+r.horizon, clock.Horizon, a.visit)
 	running, o := stack.Start(call, a.visit)
 	if o.Open() {
 		a.visit.running = running
-		a.visit.horizon = r.loop.After(r.horizon, a.visit)
 		if a.row.Cancelled && a.answer.Heeds { // its caller left while it was at its own work
 			r.loop.Cancel(a.timer)
 			a.timer = r.loop.At(a.deadline, clock.Work, a)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"brunt/load"
 	"brunt/measure"
@@ -18,6 +19,7 @@ import (
 // and what kept them down where they did not.
 func (f *finder) overload() {
 	f.stability()
+	f.swamped()
 	f.denied()
 	f.tiers()
 	f.callers()
@@ -26,8 +28,8 @@ func (f *finder) overload() {
 }
 
 func (f *finder) stability() {
-	var well []string
-	trigger := ""
+	var back, never []string
+	trigger, level := "", ""
 	for i := range f.result.Compositions {
 		c := &f.result.Compositions[i]
 		st := c.Stability
@@ -35,20 +37,47 @@ func (f *finder) stability() {
 			continue
 		}
 		trigger = and(st.Trigger.Phases)
+		level = part(f.study.Recovery.Detector.Entry.Float())
+		then := fmt.Sprintf("%s after %s ended, goodput was %s, against %s before", span(*st.JudgedAt-st.Trigger.To), trigger, part(*st.Share), part(*st.Baseline.Goodput))
 		switch st.Status {
 		case measure.Metastable:
-			f.add("%s is metastable: %s after %s ended, goodput was %s, against %s before, and it never came back.%s%s", c.Name,
-				span(*st.JudgedAt-st.Trigger.To), trigger, part(*st.Share), part(*st.Baseline.Goodput), sustained(c, st), f.cut(c.Name))
+			f.add("%s is metastable: %s, and it never came back.%s%s", c.Name, then, sustained(c, st), f.cut(c.Name))
 		case measure.Late:
-			f.add("%s came back late: %s after %s ended, goodput was %s, against %s before.%s", c.Name,
-				span(*st.JudgedAt-st.Trigger.To), trigger, part(*st.Share), part(*st.Baseline.Goodput), sustained(c, st))
+			f.add("%s came back late: %s; it was back %s after %s ended.%s", c.Name, then, span(*st.Recovered), trigger, sustained(c, st))
+		case measure.Unsettled:
+			how := "it was up for a while later and did not stay" + ended(st)
+			if st.Candidate != nil {
+				how = "it was up again " + span(*st.Candidate) + " after it ended, too late for the study to see whether it stays"
+			}
+			f.add("%s had not settled: %s; %s.%s", c.Name, then, how, sustained(c, st))
+		case measure.Relapsed:
+			f.add("%s came back within %s of the end of %s and fell again: goodput was down to %s in a later window%s.%s", c.Name,
+				span(*st.Recovered), trigger, part(*st.Least), ended(st), sustained(c, st))
 		case measure.Stable:
-			well = append(well, c.Name+" within "+span(*st.Recovered))
+			if st.Degraded {
+				back = append(back, fmt.Sprintf("%s within %s (%s, then %s)", c.Name, span(*st.Recovered), part(*st.Baseline.Goodput), part(*st.Share)))
+			} else {
+				never = append(never, c.Name)
+			}
 		}
 	}
-	if len(well) > 0 && f.hasCapacity() {
-		f.add("Back after %s, at the level of before: %s.", trigger, strings.Join(well, "; "))
+	if !f.hasCapacity() {
+		return
 	}
+	if len(back) > 0 {
+		f.add("Back at %s of the goodput before %s, and stayed there: %s.", level, trigger, strings.Join(back, "; "))
+	}
+	if len(never) > 0 {
+		f.add("From the end of %s on, goodput was never below %s of what it was before with %s.", trigger, level, and(never))
+	}
+}
+
+// ended says how a run ended that was up and down.
+func ended(st *measure.Stability) string {
+	if st.EndsDown {
+		return ", and is down in the end"
+	}
+	return ""
 }
 
 // sustained says what the loop is made of.
@@ -77,9 +106,9 @@ func (f *finder) cut(composition string) string {
 		case cut.Share != nil && *cut.Share == 0:
 			return " Observed for longer, under the same load, it comes back by itself."
 		case cut.Share != nil:
-			return fmt.Sprintf(" The least load cut that ends it, for %s: %s.", duration(f.study.Recovery.CutFor), part(*cut.Share))
+			return fmt.Sprintf(" The least load cut that ends it, for %s: %.0f %%.", duration(f.study.Recovery.CutFor), 100**cut.Share)
 		default:
-			return " " + strings.ToUpper(cut.Reason[:1]) + cut.Reason[1:] + "."
+			return " The least load cut that ends it: " + cut.Reason + "."
 		}
 	}
 	return ""
@@ -87,6 +116,27 @@ func (f *finder) cut(composition string) string {
 
 func (f *finder) hasCapacity() bool {
 	return slices.ContainsFunc(f.result.Compositions, func(c measure.Composition) bool { return len(c.Capacity) > 0 })
+}
+
+// swamped tells of workers that were asked for more than they can do, in a study
+// that disturbs nothing: nothing else says so there.
+func (f *finder) swamped() {
+	for i := range f.result.Compositions {
+		c := &f.result.Compositions[i]
+		if c.Stability != nil && c.Stability.Trigger != nil {
+			continue
+		}
+		for j := range c.Capacity {
+			p := &c.Capacity[j].Whole
+			if p.Arrivals == nil || p.Worked == 0 || p.Workers == 0 {
+				continue
+			}
+			each := time.Duration(p.Busy).Seconds() / float64(p.Worked)
+			if asked := *p.Arrivals * each / float64(p.Workers); asked > 1 {
+				f.add("With %s, %s is asked for %s of what its workers can do.", c.Name, c.Capacity[j].Name, part(asked))
+			}
+		}
+	}
 }
 
 // denied tells what budgets withheld, where it was most, and what is special
@@ -110,8 +160,16 @@ func (f *finder) denied() {
 		}) {
 			why = " It is a share of the attempts under way: as calls fail there are fewer of them, so it shrinks with every failure."
 		}
-		f.add("The budget of %s denied %s attempts in %s: %.2f a request were made.%s", c.Name, thousands(most.Denied), most.Name, float64(most.Attempts)/float64(most.Offered), why)
+		f.add("The budget of %s denied %s attempts in %s: %.2f a request were made%s.%s", c.Name, thousands(most.Denied), most.Name, float64(most.Attempts)/float64(most.Offered), f.atAllTiers(), why)
 	}
+}
+
+// atAllTiers reminds that attempts add up over tiers.
+func (f *finder) atAllTiers() string {
+	if f.study.Services.Len() > 0 {
+		return " at all tiers together"
+	}
+	return ""
 }
 
 // callers compares stacks whose state each caller has for itself with stacks
@@ -120,11 +178,11 @@ func (f *finder) callers() {
 	if f.study.Callers <= 1 {
 		return
 	}
-	each := f.study.Rate(0).PerSecond() / float64(f.study.Callers)
 	for phase := range f.study.Phases {
 		if !faulty(f.study, phase) {
 			continue
 		}
+		each := f.study.Rate(phase).PerSecond() / float64(f.study.Callers)
 		var own, shared []string
 		for i := range f.result.Compositions {
 			c := &f.result.Compositions[i]
@@ -132,13 +190,16 @@ func (f *finder) callers() {
 			if p.Offered == 0 {
 				continue
 			}
-			said := fmt.Sprintf("%.2f attempts a request with %s", float64(p.Attempts)/float64(p.Offered), c.Name)
 			stack, _ := f.study.Compositions.Get(c.Name)
+			if !hasStage(stack, remembers) {
+				continue
+			}
+			said := fmt.Sprintf("%.2f attempts a request with %s", float64(p.Attempts)/float64(p.Offered), c.Name)
 			if hasStage(stack, func(s *study.Stage) bool { return s.Shared }) {
 				shared = append(shared, said)
 				continue
 			}
-			if p.Denied == 0 && hasStage(stack, func(s *study.Stage) bool { return s.Retry != nil && s.Retry.Budget != nil }) {
+			if p.Denied == 0 && p.Retries > 0 && hasStage(stack, func(s *study.Stage) bool { return s.Retry != nil && s.Retry.Budget != nil }) {
 				said += ", whose budget never denied one: a single caller sees too little of the load"
 			}
 			own = append(own, said)
@@ -155,6 +216,12 @@ func requestsOf(n float64) string {
 		return "one request"
 	}
 	return number(n) + " requests"
+}
+
+// remembers reports whether a stage has state that callers could share.
+func remembers(s *study.Stage) bool {
+	return s.Breaker != nil || s.Limit != nil || s.Rate != nil || s.Throttle != nil || s.Adaptive != nil ||
+		s.Retry != nil && s.Retry.Budget != nil || s.Hedge != nil && (s.Hedge.Budget != nil || s.Hedge.Quantile > 0)
 }
 
 // hasStage reports whether a stack has such a stage, in fallbacks too.
@@ -185,7 +252,7 @@ func (f *finder) tiers() {
 			parts = append(parts, fmt.Sprintf("%s times with %s (at %s)", strconv.FormatFloat(float64(calls)/float64(p.Offered), 'f', 2, 64), c.Name, name))
 		}
 		if len(parts) > 0 {
-			f.add("In %s, one request hits the tier that it hits most: %s.", f.study.Phases[phase].Name, strings.Join(parts, "; "))
+			f.add("In %s, one request hits the tier that is hit most so often: %s.", f.study.Phases[phase].Name, strings.Join(parts, "; "))
 		}
 	}
 }
@@ -210,9 +277,10 @@ func (f *finder) herding() {
 			if b.TimeToOpen == nil {
 				continue
 			}
+			stack, _ := f.study.Compositions.Get(c.Name)
 			who := "the shared breaker"
-			if b.Callers > 1 {
-				who = fmt.Sprintf("the breakers of %s of %s callers", thousands(b.Callers), thousands(int64(f.study.Callers)))
+			if !hasStage(stack, func(s *study.Stage) bool { return s.Breaker != nil && s.Shared }) {
+				who = fmt.Sprintf("the breakers of %s of the %s callers", thousands(b.Callers), thousands(int64(f.study.Callers)))
 			}
 			f.add("In %s, %s opened, the first %s after the phase began.", c.Name, who, span(*b.TimeToOpen))
 		}

@@ -84,13 +84,18 @@ func ofStability(number func(*measure.Stability) Number) func(*measure.Compositi
 	}
 }
 
-// metastable is 1 when goodput stayed down after the trigger, else 0.
+// metastable is 1 when goodput stayed down after the trigger or, where it was up
+// for a while, is down in the end; else 0.
 func metastable(s *measure.Stability) Number {
 	switch s.Status {
 	case measure.NotEstimable:
 		return Number{Refusal: s.Reason}
 	case measure.Metastable:
 		return Number{Value: 1}
+	case measure.Unsettled, measure.Relapsed:
+		if s.EndsDown {
+			return Number{Value: 1}
+		}
 	}
 	return Number{}
 }

@@ -367,8 +367,12 @@ func (w *watcher) workIsDone() {
 			continue // by CoDel, after it was given up
 		}
 		begun := a.Start + a.Wait
-		if want := w.endOfWork(at, begun, answer.After); a.CleanupEnd != want {
-			w.t.Fatalf("%v of work, begun at %v, are done at %v, want %v: %+v", answer.After, begun, a.CleanupEnd, want, *a)
+		work := answer.After
+		if slow := w.behaviour(at, begun).Slowdown; answer.Scales && slow != nil {
+			work *= time.Duration(*slow) // whole numbers here
+		}
+		if want := w.endOfWork(at, begun, work); a.CleanupEnd != want {
+			w.t.Fatalf("%v of work, begun at %v, are done at %v, want %v: %+v", work, begun, a.CleanupEnd, want, *a)
 		}
 	}
 }

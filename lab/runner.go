@@ -116,6 +116,9 @@ func (r *runner) abort() {
 	for _, t := range r.timeline {
 		r.loop.Cancel(t)
 	}
+	for _, c := range r.clusters { // the phase that would end a pause does not come any more
+		c.GoOn()
+	}
 	if r.loop.Cancel(r.arrival.timer) {
 		r.aborted = true
 		r.tell(record.Event{At: r.loop.Now(), What: record.WhatAborted})

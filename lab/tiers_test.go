@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brunt/clock"
+	"brunt/measure"
 	"brunt/record"
 	"brunt/study"
 )
@@ -158,6 +159,70 @@ compositions: {c: [{retry: {attempts: 2, backoff: {kind: none}}}, {call: api}]}`
 		if len(got) != len(test.want) {
 			t.Errorf("%s: %d attempts, want %d", test.name, len(got), len(test.want))
 		}
+	}
+}
+
+// TestServicesAreAsPatientAsCallers: a service without work of its own makes no
+// failure of what is censored, and no attempt after its caller has left.
+func TestServicesAreAsPatientAsCallers(t *testing.T) {
+	r := measured(t, written(t, `
+study: x
+load: {arrivals: burst, burst: 2}
+horizon: 200ms
+dependencies: {db: {latency: 100ms, workers: 1}, dead: {hang: true}}
+services: {api: {stack: [{call: db}]}, front: {stack: [{call: dead}]}, outer: {stack: [{call: front}]}}
+phases: [{name: a, for: 1s}]
+compositions: {db: [{call: db}], api: [{call: api}], dead: [{call: dead}], front: [{call: front}], nested: [{retry: {attempts: 3, backoff: {kind: none}}}, {call: outer}]}`))
+	for _, test := range []struct {
+		composition                   string
+		completed, censored, attempts float64
+	}{{"db", 2, 0, 2}, {"api", 2, 0, 4}, {"dead", 0, 2, 2}, {"front", 0, 2, 4}, {"nested", 0, 2, 6}} {
+		got := []float64{r.value(t, test.composition, "a", "completed"), r.value(t, test.composition, "a", "censored"), r.value(t, test.composition, "a", "attempts")}
+		if want := []float64{test.completed, test.censored, test.attempts}; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: completed, censored and attempts %v, want %v", test.composition, got, want)
+		}
+	}
+}
+
+// TestBacklogIsServedAtTheSpeedOfTheDay: 20 attempts a second wait for ten
+// seconds for a worker that is twenty times as slow; once it is well, it does 50 a
+// second, and 20 come: it is through after about 180/30 s.
+func TestBacklogIsServedAtTheSpeedOfTheDay(t *testing.T) {
+	r := measured(t, written(t, `
+study: x
+load: {rate: 20/s}
+horizon: 60s
+dependencies: {db: {latency: 20ms, workers: 1}}
+phases: [{name: before, for: 10s}, {name: slow, for: 10s, dependencies: {db: {slowdown: 20}}}, {name: after, for: 20s}]
+compositions: {x: [{call: db}]}`))
+	queue := r.composition(t, "x").Timeline.Queue["db"]
+	step := time.Duration(r.composition(t, "x").Timeline.Step)
+	for at, n := range queue {
+		if second := (time.Duration(at) * step).Seconds(); second > 27 && n > 1 {
+			t.Fatalf("at %v s %d attempts wait", second, n)
+		}
+	}
+	if most := r.value(t, "x", "after", "queue.db.max"); most < 170 || most > 180 {
+		t.Errorf("at most %v attempts wait", most)
+	}
+}
+
+// TestAbortedInAPause: a run that is interrupted while all stands still drains.
+func TestAbortedInAPause(t *testing.T) {
+	s := written(t, `
+study: x
+load: {rate: 100/s}
+horizon: 5s
+dependencies: {db: {latency: 20ms, workers: 3}}
+phases: [{name: before, for: 1s}, {name: pause, for: 5s, dependencies: {db: {paused: true}}}, {name: after, for: 1s}]
+compositions: {x: [{timeout: {after: 500ms}}, {call: db}]}`)
+	loop := clock.Virtual()
+	m := measure.NewRecorder(plan(s), 0)
+	r := newRunner(loop, s, "x", s.Schedule(), m, false)
+	loop.At(3*time.Second, clock.Work, clock.Func(r.abort))
+	r.run(nil)
+	if c, err := m.Composition("x"); err != nil || c.ActiveAfterDrain != 0 || !m.Aborted() {
+		t.Errorf("%v, %d attempts are active, aborted %v", err, c.ActiveAfterDrain, m.Aborted())
 	}
 }
 

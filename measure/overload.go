@@ -40,6 +40,7 @@ type usage struct {
 	waits  samples // those above 0
 
 	// of all attempts, whenever they start: what falls into the phase
+	answered      int64 // completed ones that end in it
 	busyWithin    time.Duration
 	waitingWithin cost // in seconds: its billionths are nanoseconds
 
@@ -107,6 +108,9 @@ func (r *Recorder) stationAttempt(s *station, phase int, a *record.Attempt) {
 		u.cancelled++
 	case a.Cause == record.None:
 		u.completed++
+		if a.End < r.end() {
+			s.phases[r.phaseAt(a.End)].answered++
+		}
 	case a.Cause == record.Overload:
 		u.overloaded++
 	}
@@ -220,7 +224,7 @@ func (u *usage) numbers(span Span, slots float64, scratch []int64, where string)
 	p.WastedShare, p.WastedShareReason = per(int64(u.wasted), int64(u.busy), "no worker was busy with an attempt that started "+where)
 	if length := (span.To - span.From).Seconds(); length > 0 {
 		over := func(v, by float64) *float64 { v /= by; return &v }
-		p.Throughput = over(float64(u.completed), length)
+		p.Throughput = over(float64(u.answered), length)
 		p.Arrivals = over(float64(u.attempts), length)
 		p.Queue.Mean = over(u.waitingWithin.units(), length)
 		p.Utilisation = over(u.busyWithin.Seconds(), slots)
@@ -244,6 +248,7 @@ func (u *usage) plus(v *usage) {
 	u.overloaded += v.overloaded
 	u.cancelled += v.cancelled
 	u.completed += v.completed
+	u.answered += v.answered
 	u.busy += v.busy
 	u.useful += v.useful
 	u.wasted += v.wasted

@@ -72,7 +72,7 @@ func TestCapacityByHand(t *testing.T) {
 			Replicas:    replicas(2, 3, 120, 100),
 		}, {
 			Name: "outage", Workers: 1,
-			Attempts: 3, Worked: 1, Overloaded: 1, Completed: 1, Throughput: f(10), Arrivals: f(30),
+			Attempts: 3, Worked: 1, Overloaded: 1, Completed: 1, Throughput: f(0), Arrivals: f(30),
 			Busy: *m(10), Useful: *m(10), WastedShare: f(0),
 			Utilisation: f(0.95), // 100 to 120, and 125 to 200
 			Wait:        Percentiles{P50: m(5), P95: m(20), P99: m(20), Max: m(20)},
@@ -81,7 +81,7 @@ func TestCapacityByHand(t *testing.T) {
 		}},
 		Whole: CapacityPhase{
 			Name: "whole", Workers: 2,
-			Attempts: 8, Worked: 4, Overloaded: 2, Cancelled: 2, Completed: 2, Throughput: f(10), Arrivals: f(40),
+			Attempts: 8, Worked: 4, Overloaded: 2, Cancelled: 2, Completed: 2, Throughput: f(5), Arrivals: f(40),
 			Busy: *m(230), Useful: *m(60), Wasted: *m(100), Failed: *m(70), WastedShare: f(100. / 230),
 			Utilisation: f(0.65),                                                     // 195 of 300
 			Wait:        Percentiles{P50: m(20), P95: m(40), P99: m(40), Max: m(40)}, // 0 5 20 30 40 40

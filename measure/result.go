@@ -213,7 +213,7 @@ type CapacityPhase struct {
 	Overloaded int64    `json:"overloaded"` // that found the queue full, or were dropped from it
 	Cancelled  int64    `json:"cancelled"`
 	Completed  int64    `json:"completed"`
-	Throughput *float64 `json:"throughput_per_s"` // completed attempts, per second of the phase
+	Throughput *float64 `json:"throughput_per_s"` // attempts that complete in the phase, whenever they started and without the drain, per second
 	Arrivals   *float64 `json:"arrivals_per_s"`   // all attempts, per second of the phase
 
 	// Busy is worker time, in three parts: wasted, when nobody waited for the
@@ -280,6 +280,8 @@ type Stability struct {
 	Share           *float64 `json:"share"`        // goodput of that window
 	Least           *float64 `json:"least"`        // of the windows from there on
 	Most            *float64 `json:"most"`
+	Degraded        bool     `json:"degraded"`     // a window from the trigger's end on was below entry, before one came back for good
+	EndsDown        bool     `json:"ends_down"`    // the last window was below exit
 	Recovered       *Millis  `json:"recovered_ms"` // from the end of the trigger to the first entry that survived its hold
 	RecoveredReason string   `json:"recovered_reason,omitempty"`
 	Candidate       *Millis  `json:"candidate_ms"` // likewise, an entry whose hold was not over at the end
@@ -313,9 +315,14 @@ type StabilityStatus string
 const (
 	// Metastable: below exit a hold after the trigger, and never up to entry again.
 	Metastable StabilityStatus = "metastable"
-	// Late: below exit a hold after the trigger, and up to entry later.
+	// Late: below exit a hold after the trigger; an entry survived its hold later,
+	// and no window after that was below exit.
 	Late StabilityStatus = "late"
-	// Stable: not below exit then, and an entry survived its hold.
+	// Unsettled: below exit a hold after the trigger, up to entry later, and not for a hold.
+	Unsettled StabilityStatus = "unsettled"
+	// Relapsed: an entry survived its hold, and a later window was below exit again.
+	Relapsed StabilityStatus = "relapsed"
+	// Stable: not below exit then, an entry survived its hold, and no window after that was below exit.
 	Stable StabilityStatus = "recovered"
 	// Candidate: likewise, but the run ended before the hold was over.
 	Candidate StabilityStatus = "candidate"

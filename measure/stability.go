@@ -181,9 +181,10 @@ func (r *Recorder) stability() (*Stability, error) {
 	if err := w.judge(s); err != nil {
 		return nil, err
 	}
-	if s.Status == Metastable || s.Status == Late {
+	switch s.Status {
+	case Metastable, Late, Unsettled, Relapsed:
 		s.nameLoop()
-	} else {
+	default:
 		s.SustainedReason = "goodput was not below exit after the trigger"
 	}
 	return s, nil
@@ -212,6 +213,13 @@ func (w *lookout) baselineReason() string {
 		return "no goodput in the quiet time before the trigger"
 	case 2*w.before.Good < w.before.Scheduled:
 		return fmt.Sprintf("goodput was %.4g %% in the quiet time before the trigger: less than half is no level to come back to", 100**w.before.Share())
+	}
+	// What was lost before the trigger, the trigger has not taken.
+	length := w.windowBuckets()
+	if end := int((w.quiet.To - w.series.From) / w.series.Width); w.wrong == "" && end >= length {
+		if last := w.series.sum(end-length, end); last.Scheduled > 0 && !last.atLeast(w.detector.Exit, w.before) {
+			return fmt.Sprintf("goodput was down before the trigger: %.4g %% in the last %v of the quiet time, against %.4g %% in all of it", 100**last.Share(), w.detector.Window, 100**w.before.Share())
+		}
 	}
 	return ""
 }
@@ -255,14 +263,27 @@ func (w *lookout) judge(s *Stability) error {
 		sum = sum.plus(w.series.Buckets[next]).minus(w.series.Buckets[next-length])
 	}
 	s.Least, s.Most = least.Share(), most.Share()
+	s.Degraded = found.Degraded
+	s.EndsDown = !sum.atLeast(w.detector.Exit, w.before)
+	back := found.Status == Recovered
 	switch {
-	case down && entered:
+	case back && len(found.Redegradations) > 0:
+		again := found.Redegradations[0]
+		s.Status = Relapsed
+		s.Reason = fmt.Sprintf("goodput came back %v after the trigger, and was below %s of the baseline again %v after it", time.Duration(*found.Time), percent(w.detector.Exit), time.Duration(again.From))
+	case down && back:
 		s.Status = Late
 		s.Reason = w.downReason() + ", and came back later"
+	case down && entered:
+		s.Status = Unsettled
+		s.Reason = w.downReason() + fmt.Sprintf(", was up to %s later, and did not stay there for %v", percent(w.detector.Entry), w.detector.Hold)
+		if s.Candidate != nil {
+			s.Reason = w.downReason() + fmt.Sprintf(", was up to %s later, and the run ended before it had stayed there for %v", percent(w.detector.Entry), w.detector.Hold)
+		}
 	case down:
 		s.Status = Metastable
 		s.Reason = w.downReason() + ", and never came back to " + percent(w.detector.Entry)
-	case found.Status == Recovered:
+	case back:
 		s.Status = Stable
 	case found.Status == HoldIncomplete:
 		s.Status, s.Reason = Candidate, reason

@@ -61,19 +61,21 @@ func TestStability(t *testing.T) {
 		share, least, most *float64
 		recovered          *Millis
 		candidate          *Millis
+		degraded, endsDown bool
 	}{
-		{"well again at once", from(60, 0, 70, 20), Stable, f(1), f(1), f(1), s(0), nil},
-		{"well again within the hold: at 90 % from 89 s on", from(60, 0, 90, 20), Stable, f(1), f(1), f(1), s(19), nil},
-		{"never", from(60, 0), Metastable, f(0), f(0), f(0), nil, nil},
-		{"a nanosecond's worth below exit", from(60, 16, 101, 17), Metastable, f(0.845), f(0.845), f(0.85), nil, nil},
-		{"at exactly exit, and never at entry", from(60, 17), Impaired, f(0.85), f(0.85), f(0.85), nil, nil},
-		{"at exactly entry", from(60, 0, 70, 18), Stable, f(0.9), f(0.9), f(0.9), s(0), nil},
-		{"late, and for good", from(60, 0, 120, 20), Late, f(0), f(0), f(1), s(49), nil},
-		{"late, too late for a whole hold", from(60, 0, 150, 20), Late, f(0), f(0), f(1), nil, s(79)},
-		{"late, and not for long", from(60, 0, 120, 20, 131, 0), Late, f(0), f(0), f(1), nil, nil},
-		{"well again, but too late for a whole hold", from(60, 17, 140, 20), Candidate, f(0.85), f(0.85), f(1), nil, s(64)}, // from 134 s on: 17*6 + 20*4
-		{"entered, and down before a hold was over", from(60, 17, 80, 20, 95, 17), Impaired, f(0.85), f(0.85), f(0.85), nil, nil},
-		{"recovered, and down for good just when it is judged", from(60, 0, 70, 20, 100, 18, 108, 16, 109, 0), Metastable, f(0.8), f(0), f(0.8), s(0), nil},
+		{"well again at once", from(60, 0, 70, 20), Stable, f(1), f(1), f(1), s(0), nil, false, false},
+		{"well again within the hold: at 90 % from 89 s on", from(60, 0, 90, 20), Stable, f(1), f(1), f(1), s(19), nil, true, false},
+		{"never", from(60, 0), Metastable, f(0), f(0), f(0), nil, nil, true, true},
+		{"a nanosecond's worth below exit", from(60, 16, 101, 17), Metastable, f(0.845), f(0.845), f(0.85), nil, nil, true, false},
+		{"at exactly exit, and never at entry", from(60, 17), Impaired, f(0.85), f(0.85), f(0.85), nil, nil, true, false},
+		{"at exactly entry", from(60, 0, 70, 18), Stable, f(0.9), f(0.9), f(0.9), s(0), nil, false, false},
+		{"late, and for good", from(60, 0, 120, 20), Late, f(0), f(0), f(1), s(49), nil, true, false},
+		{"late, too late for a whole hold", from(60, 0, 150, 20), Unsettled, f(0), f(0), f(1), nil, s(79), true, false},
+		{"late, and not for long", from(60, 0, 120, 20, 131, 0), Unsettled, f(0), f(0), f(1), nil, nil, true, true},
+		{"well again, but too late for a whole hold", from(60, 17, 140, 20), Candidate, f(0.85), f(0.85), f(1), nil, s(64), true, false}, // from 134 s on: 17*6 + 20*4
+		{"entered, and down before a hold was over", from(60, 17, 80, 20, 95, 17), Impaired, f(0.85), f(0.85), f(0.85), nil, nil, true, false},
+		{"recovered, and down for good just when it is judged", from(60, 0, 70, 20, 100, 18, 108, 16, 109, 0), Relapsed, f(0.8), f(0), f(0.8), s(0), nil, false, true},
+		{"recovered, and down again long after the verdict", from(60, 0, 70, 20, 140, 0), Relapsed, f(1), f(0), f(1), s(0), nil, false, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -82,7 +84,7 @@ func TestStability(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := c.Stability
-			want := &Stability{Status: test.status, Share: test.share, Least: test.least, Most: test.most, Recovered: test.recovered, Candidate: test.candidate,
+			want := &Stability{Status: test.status, Share: test.share, Least: test.least, Most: test.most, Recovered: test.recovered, Candidate: test.candidate, Degraded: test.degraded, EndsDown: test.endsDown,
 				JudgedAt: s(100), Trigger: &TriggerSpan{[]string{"trigger"}, *s(60), *s(70)},
 				Baseline: Baseline{From: 0, To: *s(55), Good: 1100, Scheduled: 1100, Goodput: f(1)}} // less the horizon
 			words := []string{got.Reason, got.RecoveredReason, got.RetryShareReason, got.WastedShareReason, got.DemandReason, got.SustainedReason}
@@ -116,6 +118,7 @@ func TestStabilityIsRefused(t *testing.T) {
 		}, "the baseline: no request was scheduled in the quiet time before the trigger"},
 		{"no goodput before the trigger", func(p *Plan, r *rows) { *r = *steady(170, from(0, 0, 60, 20)) }, "the baseline: no goodput in the quiet time before the trigger"},
 		{"less than half", func(p *Plan, r *rows) { *r = *steady(170, from(0, 9, 60, 20)) }, "the baseline: goodput was 45 % in the quiet time before the trigger: less than half is no level to come back to"},
+		{"down before the trigger", func(p *Plan, r *rows) { *r = *steady(170, from(45, 0, 70, 20)) }, "the baseline: goodput was down before the trigger: 0 % in the last 10s of the quiet time, against 81.82 % in all of it"},
 		{"the run ends too early", func(p *Plan, r *rows) { p.Phases[2].To = 110*s - 1; *r = *steady(109, from()) }, "the run ends 39.999999999s after the trigger: expected at least a hold of 30s and a window of 10s of whole buckets"},
 		{"the window at the end lies between buckets", func(p *Plan, r *rows) { p.Trigger.To = 70*s + 1; p.Phases[2].To = 110*s + 1; *r = *steady(110, from()) }, "the run ends 40s after the trigger"},
 		{"aborted", func(p *Plan, r *rows) { r.events = append(r.events, record.Event{What: record.WhatAborted}) }, "the run was aborted"},

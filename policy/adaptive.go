@@ -112,7 +112,9 @@ func (c *Adaptive) Check(p check.Problems) {
 	s := c.settled()
 	check.Between(p, "min", s.Min, 1, most)
 	check.Between(p, "max", s.Max, s.Min, most)
-	check.Between(p, "initial", c.Initial, s.Min, s.Max)
+	if s.Min <= s.Max {
+		check.Between(p, "initial", c.Initial, s.Min, s.Max)
+	}
 	checkPushback(p, "drops", c.Drops)
 	p.NotNegative("window", *s.Window)
 	check.Between(p, "min_calls", c.MinCalls, 1, most)

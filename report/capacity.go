@@ -12,8 +12,8 @@ import (
 // workers is the section on what the workers of dependencies and services did;
 // left out where nothing has any.
 func workers(r *lab.Result) (s section, show bool) {
-	b := builder{table: Table{Title: "What the workers do", Keys: 2, Grouped: true, Caption: "Attempts count in the phase of their start. " +
-		"In use: busy time of the workers that falls into the phase, of all that there is. Wasted: worker time for answers that nobody waited for any more. " +
+	b := builder{table: Table{Title: "What the workers do", Keys: 2, Grouped: true, Caption: "Attempts count in the phase of their start, completed ones per second in that of their end. " +
+		"In use: busy time of the workers that falls into the phase, of all that there is; above 100 % where a phase takes workers away that are still at work. Wasted: worker time for answers that nobody waited for any more. " +
 		"Overload: attempts that found the queue full or were dropped from it. Wait: for a worker, of attempts that got one or left the queue. " +
 		"Queue: its mean over the time of the phase, and its maximum."}}
 	b.column(compositionHead)

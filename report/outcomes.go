@@ -150,13 +150,21 @@ func end(m *measure.Millis, s measure.Status) string {
 	return string(s)
 }
 
+// atAllTiers reminds that attempts add up over tiers.
+func atAllTiers(c *config) string {
+	if len(c.Services) > 0 {
+		return ", at all tiers together: see below for each of them"
+	}
+	return ""
+}
+
 // amplification is the table of what the dependency is hit with.
-func amplification(r *lab.Result) Table {
+func amplification(r *lab.Result, c *config) Table {
 	b := builder{table: Table{
 		Title: "What the dependency is hit with",
 		Caption: "Submitted: let in by the harness. Admitted: at least one attempt began; a later try of such a request may still be refused. " +
 			"Refused and failed count requests by what ended them. " +
-			"Attempts are all those of the row's requests, in whichever phase they start.",
+			"Attempts are all those of the row's requests, in whichever phase they start" + atAllTiers(c) + ".",
 		Keys: 2, Grouped: true,
 	}}
 	refused, failed := occurring(r)

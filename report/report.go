@@ -121,7 +121,7 @@ func tableSections(r *lab.Result, c *config) (list []section) {
 		case study.Outcomes:
 			t = outcomes(r, c)
 		case study.Amplification:
-			t = amplification(r)
+			t = amplification(r, c)
 		case study.RecoveryTable:
 			t = recovery(r, c)
 		case study.HerdTable:

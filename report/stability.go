@@ -23,7 +23,7 @@ func comesBack(r *lab.Result) (s section, show bool) {
 	b.column(compositionHead)
 	b.column("Verdict")
 	b.column("Goodput before", percentages)
-	b.column("Goodput then", percentages)
+	b.column("Then / least later", percentages, percentages)
 	b.column("Back after ms", milliseconds)
 	b.column("Retries", percentages)
 	b.column("Wasted", percentages)
@@ -37,16 +37,23 @@ func comesBack(r *lab.Result) (s section, show bool) {
 		st := c.Stability
 		b.row(c.Name, string(st.Status)+b.foot(st.Reason))
 		switch st.Status {
-		case measure.Metastable, measure.Late:
+		case measure.Metastable, measure.Late, measure.Unsettled, measure.Relapsed:
 			b.tone(Bad)
 		case measure.Stable:
 			b.tone(Good)
 		}
 		b.cell(b.part(st.Baseline.Goodput, 100, st.Baseline.Reason))
-		b.cell(b.part(st.Share, 100, st.Reason))
-		if st.Recovered != nil {
-			b.cell(num(inMillis(*st.Recovered)))
+		if st.Share == nil || st.Least == nil {
+			b.cell(b.refused(absent, st.Reason))
 		} else {
+			b.cell(num(100**st.Share), num(100**st.Least))
+		}
+		switch {
+		case st.Recovered != nil && !st.Degraded:
+			b.cell(value{words: "was not away"})
+		case st.Recovered != nil:
+			b.cell(num(inMillis(*st.Recovered)))
+		default:
 			b.cell(b.refused(notObserved, st.RecoveredReason))
 		}
 		b.cell(b.part(st.RetryShare, 100, st.RetryShareReason))
@@ -88,7 +95,8 @@ func loadCut(b *builder, r *lab.Result, c *measure.Composition) value {
 func stabilityCaption(t *measure.TriggerSpan) string {
 	return "The trigger is " + plainPhases(t.Phases) + ", from " + millis(t.From) + " to " + millis(t.To) + ". " +
 		"Metastable: a hold after the trigger is gone, goodput is below exit of what it was before, and in no later window is it up to entry again. " +
-		"Then: goodput of the window that starts a hold after the trigger. Back after: from the trigger's end to the first window at entry that stays for a hold. " +
+		"Relapsed, unsettled: it was, and did not stay. " +
+		"Then: goodput of the window that starts a hold after the trigger; least: of any window from there on. Back after: from the trigger's end to the first window at entry that stays for a hold. " +
 		"Retries, of the attempts from then on; wasted, of the workers' time: spent on answers that nobody waited for any more. " +
 		"Demand: the work of the calls alone, and with their retries and hedges, of what the workers can do. " +
 		"Load cut: the least part of the load that must stay away for a while, for goodput to come back and stay under the full load."

@@ -231,12 +231,18 @@ func (s *Study) checkBehaviours(p check.Problems) {
 			merged := override.Over(base)
 			in := p.In("phases", strconv.Itoa(i), "dependencies", name)
 			merged.CheckWhole(in)
+			if base.Workers == nil && merged.Employs() {
+				in.Add("workers", "given", "there are none but for this phase: expected workers in %s.%s too, as a phase can change how many there are, not whether", s.described(name), name)
+			}
 			if i == len(s.Phases)-1 && merged.Pauses() {
 				in.Add("paused", true, "the last phase lasts until everything has ended, and work that stands still never does: expected another phase after it")
 			}
 		}
 		if changed < len(s.Phases) {
 			base.CheckWhole(p.In(s.described(name), name))
+			if base.Workers == nil && base.Employs() {
+				p.In(s.described(name), name).Add("replica", "workers given", "one replica has workers and the others have none: expected workers for all, and its own number where it differs")
+			}
 			if n := len(s.Phases); n > 0 && base.Pauses() {
 				if _, changed := s.Phases[n-1].Dependencies.Get(name); !changed {
 					p.In(s.described(name), name).Add("paused", true, "work that stands still never ends: expected a phase to pause it, and one after it")

@@ -138,7 +138,11 @@ func (r *reader) text(n *yaml.Node, v reflect.Value, path string) {
 	if numberText.MatchString(n.Value) && takesFields(v.Type()) && v.Type() != gatesType {
 		want = "has no unit: write " + n.Value + "ms or " + n.Value + "s"
 	}
-	r.wrong(n, path, show(n), cmp.Or(outOfRange(v.Type(), n.Value), want))
+	beyond := outOfRange(v.Type(), n.Value)
+	if v.Type() == roomType { // it knows its own range
+		beyond = ""
+	}
+	r.wrong(n, path, show(n), cmp.Or(beyond, want))
 }
 
 func (r *reader) integer(n *yaml.Node, v reflect.Value, path string) {
@@ -239,8 +243,8 @@ func (r *reader) fields(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if t == stageType && policies(n) != 1 {
-		r.wrong(n, path, "a mapping with "+strconv.Itoa(len(n.Content)/2)+" keys",
-			"a stage is a mapping with exactly one key, its policy; the settings stand one level deeper: {retry: {attempts: 3}}")
+		r.wrong(n, path, "a mapping with "+strconv.Itoa(policies(n))+" policies",
+			"a stage is a mapping with exactly one policy, and shared beside it at most; the settings stand one level deeper: {retry: {attempts: 3}}")
 	}
 	setDefaults(v)
 	r.pairs(n, path, func(key, value *yaml.Node) {

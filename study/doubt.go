@@ -27,6 +27,9 @@ func (s *Study) doubtStack(p check.Problems, stack Stack, around surroundings) {
 		switch {
 		case stage.Retry != nil:
 			doubtRetry(in.In("retry"), stage.Retry, inner)
+			if needs := stage.Retry.Needs; needs != nil && *needs >= around.within {
+				in.Doubt("retry.needs", *needs, "not shorter than %s of %v: no retry is ever made", around.what, around.within)
+			}
 		case stage.Breaker != nil:
 			if holds(inner, func(s *Stage) bool { return s.Retry != nil }) {
 				in.Doubt("breaker", nil, "stands outside of a retry and sees only the last result of each call: failures that a retry made good do not count")

@@ -72,6 +72,7 @@ var (
 	stageType     = reflect.TypeFor[Stage]()
 	latencyType   = reflect.TypeFor[dependency.Latency]()
 	behaviourType = reflect.TypeFor[dependency.Behaviour]()
+	roomType      = reflect.TypeFor[dependency.Room]()
 	serviceType   = reflect.TypeFor[Service]()
 	byAttemptType = reflect.TypeFor[dependency.ByAttempt]()
 	gatesType     = reflect.TypeFor[Gates]()

@@ -19,6 +19,8 @@ func kindOf(t reflect.Type) string {
 		return "a duration such as 5ms, 30s or 1h30m"
 	case t == reflect.TypeFor[clock.Rate]():
 		return "a rate such as 100/s, 6000/min or 1/10s"
+	case t == roomType:
+		return "a whole number from 0, or unbounded"
 	case t == quantityType:
 		return "a number, a percentage or a duration"
 	case t == reflect.TypeFor[policy.Jitter]():

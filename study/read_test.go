@@ -163,7 +163,7 @@ notes: {}
 		`stdin:13:5: phases.2: nothing: expected a mapping with name, for, load, dependencies`,
 		`stdin:15:6: compositions.x: a mapping: expected a list of stages`,
 		`stdin:16:8: compositions.y.0.retires: unknown policy "retires": did you mean "retry"?`,
-		`stdin:16:22: compositions.y.1: a mapping with 2 keys: a stage is a mapping with exactly one key, its policy; the settings stand one level deeper: {retry: {attempts: 3}}`,
+		`stdin:16:22: compositions.y.1: a mapping with 2 policies: a stage is a mapping with exactly one policy, and shared beside it at most; the settings stand one level deeper: {retry: {attempts: 3}}`,
 		`stdin:16:55: compositions.y.2.call: unknown dependency "c": did you mean "a"?`,
 		`stdin:17:14: compositions.z.0.call: call ends a stack: nothing may follow it`,
 		`stdin:17:27: compositions.z.1.retry.retires: unknown field "retires": expected one of attempts, backoff, on, budget, retry_after, needs`,

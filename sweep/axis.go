@@ -46,6 +46,8 @@ func ParseAxis(text string, steps int) (Axis, error) {
 		return fail(errors.New("there are no values: expected a,b,c or from..to"))
 	case steps < 2:
 		return fail(fmt.Errorf("%d steps: expected at least 2", steps))
+	case steps > mostLevels:
+		return fail(fmt.Errorf("%d steps: expected at most %d", steps, mostLevels))
 	}
 	items := splitList(a.Spec)
 	seen := map[string]bool{}

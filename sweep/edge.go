@@ -288,7 +288,12 @@ func EdgesText(w io.Writer, e *Edges) error {
 		if c.Reason != "" {
 			reasons = append(reasons, c.Name+": "+c.Reason)
 		}
+		said := map[string]bool{}
 		for _, edge := range c.Edges {
+			if edge.Status == Refused && edge.Reason != "" && !said[edge.Reason] && len(said) < 3 {
+				said[edge.Reason] = true
+				reasons = append(reasons, fmt.Sprintf("%s, seed %d: %s", c.Name, edge.Seed, edge.Reason))
+			}
 			row := []string{c.Name, fmt.Sprint(edge.Seed), string(edge.Status), edge.True, edge.False, fmt.Sprint(edge.Runs)}
 			each.rows = append(each.rows, row)
 		}
