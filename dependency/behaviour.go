@@ -45,19 +45,19 @@ type Behaviour struct {
 	RetryAfter *time.Duration `yaml:"retry_after"`
 	// How many attempts are worked on at once, by each replica. Without it nothing waits for anything else.
 	Workers *int `yaml:"workers"`
-	// How many attempts may wait for a worker, at each replica: a number, or unbounded.
+	// How many attempts may wait for a worker, at each replica: a number, or unbounded, which it is when left out.
 	Queue *Room `yaml:"queue"`
-	// Which attempt a worker takes up next: fifo, lifo or codel.
+	// Which attempt a worker takes up next: fifo (when left out), lifo or codel.
 	Discipline *Discipline `yaml:"discipline"`
 	// The settings of discipline codel.
 	Codel *Codel `yaml:"codel"`
-	// What becomes of an attempt that its caller has given up: stops, or burns a worker's time to its end.
+	// What becomes of an attempt that its caller has given up: stops, or burns a worker's time to its end. Left out, it burns with workers and at services, and stops elsewhere.
 	OnCancel *OnCancel `yaml:"on_cancel"`
-	// Whether the deadline of its caller is known: heeded (nothing is done for an attempt after it) or ignored.
+	// Whether the deadline of its caller is known: heeded (nothing is done for an attempt after it) or, when left out, ignored.
 	Deadline *Deadline `yaml:"deadline"`
 	// Whether all workers stand still. What they were at goes on afterwards.
 	Paused *bool `yaml:"paused"`
-	// How many replicas there are, each with workers and a queue of its own.
+	// How many replicas there are, each with workers and a queue of its own. Left out, there is one.
 	Replicas *int `yaml:"replicas"`
 	// How attempts are spread over replicas.
 	Balancer *Balancer `yaml:"balancer"`

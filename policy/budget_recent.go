@@ -24,7 +24,7 @@ type RecentBudget struct {
 	Share check.Share `yaml:"share"`
 	// After how long calls and retries are forgotten.
 	TTL time.Duration `yaml:"ttl"`
-	// How many retries are allowed in how much time whatever the calls. One that makes no whole retry in ttl, such as 1/h, gives none.
+	// How many retries a second are allowed besides, however few calls there are.
 	Floor clock.Rate `yaml:"floor"`
 }
 
