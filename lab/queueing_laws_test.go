@@ -29,6 +29,7 @@ const tick = 5 * time.Millisecond
 
 // TestLawsOfQueues holds 3,000 random systems to what is true of every queue.
 func TestLawsOfQueues(t *testing.T) {
+	longOnly(t)
 	withChecks(t, "3000", func(t *rapid.T) {
 		s := randomSystem(t)
 		w := watch(t, s)
@@ -517,4 +518,13 @@ func onGrid(stack study.Stack) study.Stack {
 		}
 	}
 	return stack
+}
+
+// longOnly leaves a test out of short runs: it computes a lot on one goroutine,
+// so the race detector, which makes it ten times as slow, has nothing to find.
+func longOnly(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not in a short run")
+	}
 }

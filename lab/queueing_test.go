@@ -93,7 +93,7 @@ func exponentialWork(workers int) dependency.Behaviour {
 
 // runsOf runs the study of system k once for each of its seeds.
 func runsOf(t *testing.T, k int64, s *study.Study) []*seen {
-	t.Helper()
+	longOnly(t)
 	runs := make([]*seen, systemSeeds)
 	err := each(systemSeeds, runtime.GOMAXPROCS(0), func(i int) error {
 		seeded := *s

@@ -370,6 +370,7 @@ func TestWhoCalls(t *testing.T) {
 // TestOverloadStudies: the built-in studies show what their pages say, whatever
 // the seed.
 func TestOverloadStudies(t *testing.T) {
+	longOnly(t)
 	for _, name := range []string{"metastable", "pause", "tiers", "brownout", "many-callers"} {
 		for _, seed := range []string{"seed=1", "seed=2"} {
 			for _, v := range measured(t, read(t, name, seed)).Expectations {
@@ -384,6 +385,7 @@ func TestOverloadStudies(t *testing.T) {
 // TestLoadCut: the retry of the pause study needs a cut of its load, and less
 // would not do; a backlog alone needs none, only time.
 func TestLoadCut(t *testing.T) {
+	longOnly(t)
 	s := read(t, "pause")
 	r := measured(t, s)
 	if len(r.LoadCuts) != 1 || r.LoadCuts[0].Composition != "retry" || r.LoadCuts[0].Share == nil {

@@ -18,6 +18,9 @@ import (
 // TestStudyPagesAreTrue holds docs/studies to what the command prints: each
 // page shows sections of a run, and a picture of it.
 func TestStudyPagesAreTrue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not in a short run: it runs every study of the pages")
+	}
 	pages, err := filepath.Glob("../../docs/studies/*.md")
 	if err != nil || len(pages) < 8 {
 		t.Fatalf("%d pages, %v", len(pages), err)
