@@ -215,12 +215,24 @@ func TestBackupP95(t *testing.T) {
 	}
 }
 
+// builtIn lists the built-in studies; in a short run those of few requests.
+func builtIn() []string {
+	if testing.Short() {
+		return []string{"outage", "stampede", "provider-failure", "tiers", "brownout"}
+	}
+	var names []string
+	for _, listed := range study.BuiltIn() {
+		names = append(names, listed.Name)
+	}
+	return names
+}
+
 // TestSameResultWhateverGOMAXPROCS: a virtual result is a pure function of the
 // study.
 func TestSameResultWhateverGOMAXPROCS(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, listed := range study.BuiltIn() {
-		s := read(t, listed.Name)
+	for _, name := range builtIn() {
+		s := read(t, name)
 		var first []byte
 		for _, procs := range []int{1, 2, 7} {
 			runtime.GOMAXPROCS(procs)
@@ -239,8 +251,8 @@ func TestSameResultWhateverGOMAXPROCS(t *testing.T) {
 
 // TestRemade: a result made from the rows in a folder equals the live one.
 func TestRemade(t *testing.T) {
-	for _, listed := range study.BuiltIn() {
-		s := read(t, listed.Name)
+	for _, name := range builtIn() {
+		s := read(t, name)
 		folder, err := NewFolder(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
