@@ -25,7 +25,7 @@ const module = "brunt"
 var layers = [][]string{
 	{"clock", "chance", "check", "record", "studies", "chart"},
 	{"record/parquet", "load", "policy", "dependency", "target", "fault", "measure"},
-	{"study", "analyze"},
+	{"study", "analyze", "front", "replica"},
 	{"lab"},
 	{"sweep"},
 	{"report"},
@@ -37,6 +37,7 @@ var narrower = map[string][]string{
 	"measure": {"record", "clock", "chance"}, // it must serve rows that brunt did not make
 	"policy":  {"record", "chance", "check", "clock"},
 	"analyze": {"record", "measure"}, // it too
+	"replica": {"dependency", "clock", "chance", "check"},
 }
 
 // ceiling is the most lines that a Go file may have.
@@ -205,6 +206,7 @@ func layer(pkg string) int {
 
 func wallClock(s source) []string {
 	named, _ := path.Match("lab/environment*.go", s.path)
+	named = named || s.path == "target/deadline.go" // ends a call whose loop is late or gone
 	if s.test() || named || s.pkg() == "clock" || strings.HasPrefix(s.pkg(), "cmd/") {
 		return nil
 	}
