@@ -13,7 +13,7 @@ type Share int64
 // Whole is all of it.
 const Whole Share = 1_000_000
 
-// ParseShare reads a percentage such as 50% or 12.5 %, or a number from 0 to 1.
+// ParseShare reads a percentage such as 90% or 12.5 %, or a number from 0 to 1.
 // It must be whole in parts per million.
 func ParseShare(s string) (Share, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
@@ -30,13 +30,13 @@ func ParseShare(s string) (Share, error) {
 	}
 	switch {
 	case digits == "" || len(units) > 9 || strings.Trim(digits, "0123456789") != "":
-		return 0, fmt.Errorf("%q is not a share: expected a percentage such as 50%%, or a number from 0 to 1", s)
+		return 0, fmt.Errorf("%q is not a share: expected a percentage such as 90%%, or a number from 0 to 1", s)
 	case len(fraction) > places:
 		return 0, fmt.Errorf("%q is too fine a share: expected one in whole parts per million", s)
 	}
 	v, err := strconv.ParseInt(digits+strings.Repeat("0", places-len(fraction)), 10, 64)
 	if err != nil || v > int64(Whole) {
-		return 0, fmt.Errorf("%q is more than the whole: expected a percentage such as 50%%, or a number from 0 to 1", s)
+		return 0, fmt.Errorf("%q is more than the whole: expected a percentage such as 90%%, or a number from 0 to 1", s)
 	}
 	return Share(v), nil
 }

@@ -525,6 +525,6 @@ func onGrid(stack study.Stack) study.Stack {
 func longOnly(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("not in a short run")
+		t.Skip("not with -short: it computes for long on one goroutine; go test ./... runs it")
 	}
 }

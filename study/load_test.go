@@ -89,7 +89,7 @@ func TestMovingLoadFaults(t *testing.T) {
 		{"more than the whole", []string{"phases.one.load.sine={amplitude: 150%, period: 1s}"},
 			"--set phases.one.load.sine={amplitude: 150%, period: 1s}: phases.0.load.sine.amplitude: 150%: too large: expected at most 100%"},
 		{"no share", []string{"load.sine={amplitude: much, period: 1s}"},
-			`--set load.sine={amplitude: much, period: 1s}: load.sine.amplitude: much: expected a percentage such as 50%, or a number from 0 to 1`},
+			`--set load.sine={amplitude: much, period: 1s}: load.sine.amplitude: much: expected a percentage such as 90%, or a number from 0 to 1`},
 		{"two shapes", []string{"phases.one.load={to: 20/s, sine: {amplitude: 50%, period: 1s}}"},
 			"--set phases.one.load={to: 20/s, sine: {amplitude: 50%, period: 1s}}: phases.0.load.to: 20/s: goes with neither spike nor sine: expected one of the three"},
 		{"no rate to move", []string{"load={arrivals: burst, burst: 5}", "phases.one.load.to=20/s"},

@@ -220,7 +220,7 @@ func (r *Recovery) SetDefaults() {
 // SetDefaults sets buckets of 20 ms.
 func (h *Herd) SetDefaults() { *h = Herd{Bucket: 20 * time.Millisecond} }
 
-// SetDefaults sets eight runs with 0.3 ms of noise.
+// SetDefaults sets four runs with 0.3 ms of noise.
 func (t *Ties) SetDefaults() { *t = Ties{Runs: 4, Noise: 300 * time.Microsecond} }
 
 // SetDefaults sets branches in their order.

@@ -19,7 +19,7 @@ import (
 // page shows sections of a run, and a picture of it.
 func TestStudyPagesAreTrue(t *testing.T) {
 	if testing.Short() {
-		t.Skip("not in a short run: it runs every study of the pages")
+		t.Skip("not with -short: it runs every study of the pages; go test ./... does")
 	}
 	pages, err := filepath.Glob("../../docs/studies/*.md")
 	if err != nil || len(pages) < 8 {
