@@ -66,7 +66,7 @@ func (d *drawing) add(f *Finished) {
 	for i, c := range f.Compositions {
 		means := make([]float64, len(c.Numbers))
 		for k := range c.Numbers {
-			s := c.Numbers[k].spread(isVerdict(d.plan.Measures[k]))
+			s := c.Numbers[k].spread(d.plan.Measures[k])
 			means[k] = orNaN(s.Mean)
 			if d.points != nil {
 				d.points[k][i] = append(d.points[k][i], pointOf(at.Settings[0].Size, &s))

@@ -61,7 +61,10 @@ func (f *Found) add(n lab.Number) {
 // spread sums the number up over its seeds. The interval of a verdict, which is
 // yes or no on each seed, is the exact one of a share (Clopper and Pearson): a t-interval
 // would reach below 0 and above 1, and have no width where all seeds agree.
-func (f *Found) spread(verdict bool) measure.Spread {
+//
+// A t-interval knows no bounds. It is cut to what the number can be, which no
+// true mean lies outside of: so it covers as often as before.
+func (f *Found) spread(name string) measure.Spread {
 	scalars := make([]measure.Scalar, len(f.Values))
 	for i, v := range f.Values {
 		if v != nil {
@@ -81,7 +84,7 @@ func (f *Found) spread(verdict bool) measure.Spread {
 		s.Reason = "no interval: there is one seed"
 	case len(f.Refused) > 0:
 		s.Reason = fmt.Sprintf("refused on %d of %d seeds, first: %s", len(f.Refused), len(f.Values), f.Refused[0].Reason)
-	case verdict:
+	case isVerdict(name):
 		yes := int64(0)
 		for _, v := range f.Values {
 			if *v != 0 {
@@ -90,6 +93,12 @@ func (f *Found) spread(verdict bool) measure.Spread {
 		}
 		rate := measure.RateOf(yes, int64(len(f.Values)), false)
 		s.Low, s.High, s.Flag = rate.Low, rate.High, ""
+	case s.Low != nil && s.High != nil:
+		low, high := max(*s.Low, 0), *s.High // nothing that is measured is below 0
+		if isShare(name) {
+			high = min(high, 1)
+		}
+		s.Low, s.High = &low, &high
 	}
 	return s
 }

@@ -98,7 +98,7 @@ func (s *summing) add(f *Finished) {
 	for i, c := range f.Compositions {
 		means := make([]*float64, len(c.Numbers))
 		for k := range c.Numbers {
-			spread := c.Numbers[k].spread(isVerdict(s.plan.Measures[k]))
+			spread := c.Numbers[k].spread(s.plan.Measures[k])
 			means[k] = spread.Mean
 			s.result.Summaries[k*len(f.Compositions)+i].add(at, place, &spread)
 		}

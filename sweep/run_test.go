@@ -349,9 +349,32 @@ func TestVerdictsHaveExactIntervals(t *testing.T) {
 		for _, v := range test.values {
 			f.add(lab.Number{Value: v})
 		}
-		s := f.spread(true)
+		s := f.spread("metastable")
 		if s.Low == nil || s.High == nil || math.Abs(*s.Low-test.low) > 1e-4 || math.Abs(*s.High-test.high) > 1e-4 {
 			t.Errorf("%v: [%v, %v], want [%v, %v]", test.values, orNaN(s.Low), orNaN(s.High), test.low, test.high)
+		}
+	}
+}
+
+// TestIntervalsKeepToWhatANumberCanBe: 0.9 and 1 have a t-interval of 0.95 ± 0.635,
+// 0 and 2 one of 1 ± 12.7.
+func TestIntervalsKeepToWhatANumberCanBe(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		values    []float64
+		low, high float64
+	}{
+		{"completed/offered@outage", []float64{0.9, 1}, 0.314690, 1},
+		{"attempts/offered", []float64{0.9, 1}, 0.314690, 1.585310},
+		{"attempts/offered", []float64{0, 2}, 0, 13.706205},
+	} {
+		var f Found
+		for _, v := range test.values {
+			f.add(lab.Number{Value: v})
+		}
+		s := f.spread(test.name)
+		if s.Low == nil || s.High == nil || math.Abs(*s.Low-test.low) > 1e-5 || math.Abs(*s.High-test.high) > 1e-5 {
+			t.Errorf("%s %v: [%v, %v], want [%v, %v]", test.name, test.values, orNaN(s.Low), orNaN(s.High), test.low, test.high)
 		}
 	}
 }

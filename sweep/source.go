@@ -153,3 +153,14 @@ func measureAll(ctx context.Context, s *study.Study, compositions []string, quan
 
 // isVerdict reports whether a measure, as it is written, is yes or no: 1 or 0.
 func isVerdict(text string) bool { return text == "metastable" }
+
+// isShare reports whether a measure, as it is written, is a part of a whole.
+func isShare(text string) bool {
+	name, _, _ := strings.Cut(text, "@")
+	switch name {
+	case "completed/offered", "errored/offered", "censored/offered", "availability", "goodput",
+		"retries/attempts", "wasted/attempts", "retry_share", "wasted_share":
+		return true
+	}
+	return strings.HasPrefix(name, "wasted.")
+}

@@ -82,7 +82,7 @@ func (t *table) rows(f *Finished) [][]any {
 			}
 		}
 		for k := range t.quantities {
-			s := c.Numbers[k].spread(isVerdict(t.plan.Measures[k]))
+			s := c.Numbers[k].spread(t.plan.Measures[k])
 			row = append(row, known(s.Mean), known(s.Low), known(s.High), int64(s.N), int64(s.Refused), reason(&s))
 		}
 		all = append(all, row)

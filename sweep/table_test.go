@@ -19,8 +19,8 @@ func TestCSV(t *testing.T) {
 	p.Seeds, p.Compositions, p.Measures = 2, []string{"one"}, []string{"p99", "cost"}
 	f := &Finished{Point: 2, Compositions: []Cell{{"one", make([]Found, 2)}}}
 	numbers := f.Compositions[0].Numbers
-	numbers[0].add(lab.Number{Value: 10})
-	numbers[0].add(lab.Number{Value: 12})
+	numbers[0].add(lab.Number{Value: 30})
+	numbers[0].add(lab.Number{Value: 32})
 	numbers[1].add(lab.Number{Refusal: "> 30 s", Beyond: true})
 	numbers[1].add(lab.Number{Value: 1})
 	table := newTable(p, []quantity{{text: "p99", unit: "ms"}, {text: "cost"}})
@@ -29,13 +29,13 @@ func TestCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "point,composition,a,a.size_ms,b,p99.mean_ms,p99.low_ms,p99.high_ms,p99.n,p99.refused,p99.reason,cost.mean,cost.low,cost.high,cost.n,cost.refused,cost.reason\n" +
-		"3,one,1s,1000,x,11,low,high,2,0,,,,,2,1,\"refused on 1 of 2 seeds, first: > 30 s\"\n"
+		"3,one,1s,1000,x,31,low,high,2,0,,,,,2,1,\"refused on 1 of 2 seeds, first: > 30 s\"\n"
 	head, row, _ := strings.Cut(out.String(), "\n")
 	fields := strings.Split(row, ",")
 	for i, end := range map[int]struct {
 		name string
 		want float64
-	}{6: {"low", 11 - 12.7062}, 7: {"high", 11 + 12.7062}} {
+	}{6: {"low", 31 - 12.7062}, 7: {"high", 31 + 12.7062}} {
 		if v, err := strconv.ParseFloat(fields[i], 64); err != nil || math.Abs(v-end.want) > 1e-4 {
 			t.Errorf("%s end %s, want %v", end.name, fields[i], end.want)
 		}
