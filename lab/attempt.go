@@ -59,7 +59,7 @@ func (c *caller) Start(call policy.Call, to policy.Receiver) (policy.Running, po
 	a.row = record.Attempt{
 		Request: q.Index, Intended: q.row.Intended, Index: q.row.Attempts,
 		Dependency: c.target, Nth: nth, Why: call.Why, Parent: -1, Replica: answer.Replica,
-		Start: now, FirstToken: record.Never, Cost: answer.Cost, Again: call.Why == record.Retry || call.Why == record.Hedge,
+		Start: now, FirstToken: record.Never, Wrote: record.Never, Tokens: -1, Cost: answer.Cost, Again: call.Why == record.Retry || call.Why == record.Hedge,
 	}
 	if parent != nil {
 		a.row.Parent = parent.row.Index

@@ -129,6 +129,12 @@ type Attempt struct {
 	Wait    time.Duration // how long it waited for a worker
 	Busy    time.Duration // how long a worker was busy with it, clean-up included; 0 without workers
 	Wasted  bool          // when it ended nobody waited for its answer any more
+
+	// Of real targets.
+	Wrote  time.Duration   // when the kernel had the request, whole; Never when it was not written
+	Status int32           // of the answer; 0 for none
+	Tokens int64           // of the answer, as the target counts them; -1 when it does not say
+	Gaps   []time.Duration // between the pieces of content of a stream; a sink that keeps the row must copy them
 }
 
 // Outcome returns the attempt's outcome in rows: completed, cancelled or a
