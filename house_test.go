@@ -24,8 +24,10 @@ const module = "brunt"
 // for every package below.
 var layers = [][]string{
 	{"clock", "chance", "check", "record", "studies", "chart"},
-	{"record/parquet", "load", "policy", "dependency", "target", "fault", "measure"},
-	{"study", "analyze", "front", "replica"},
+	{"record/parquet", "record/spool", "load", "policy", "dependency", "target", "fault", "measure"},
+	{"front", "replica"},
+	{"study", "analyze"},
+	{"testbed"},
 	{"lab"},
 	{"sweep"},
 	{"report"},
@@ -207,6 +209,8 @@ func layer(pkg string) int {
 func wallClock(s source) []string {
 	named, _ := path.Match("lab/environment*.go", s.path)
 	named = named || s.path == "target/deadline.go" // ends a call whose loop is late or gone
+	named = named || s.path == "lab/progress.go"    // asks a run a few times a second how it stands
+	named = named || s.path == "fault/wall.go"      // what is done to real processes ends by the wall's time
 	if s.test() || named || s.pkg() == "clock" || strings.HasPrefix(s.pkg(), "cmd/") {
 		return nil
 	}

@@ -63,14 +63,17 @@ const None = "none"
 
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// DefaultConfig is round robin, a check of /health twice a second that two
-// results in a row decide, no timeouts, and half a minute for draining.
+// DefaultConfig is round robin, no timeouts, and half a minute for draining.
 func DefaultConfig() Config {
-	return Config{
-		Balancer: dependency.RoundRobin,
-		Health:   Health{Path: "/health", Interval: 500 * time.Millisecond, Timeout: 500 * time.Millisecond, Fall: 2, Rise: 2},
-		Drain:    30 * time.Second,
-	}
+	c := Config{Balancer: dependency.RoundRobin, Drain: 30 * time.Second}
+	c.Health.SetDefaults()
+	return c
+}
+
+// SetDefaults sets a check of /health twice a second that two results in a row
+// decide.
+func (h *Health) SetDefaults() {
+	*h = Health{Path: "/health", Interval: 500 * time.Millisecond, Timeout: 500 * time.Millisecond, Fall: 2, Rise: 2}
 }
 
 // ParseUpstream reads NAME=http://HOST:PORT.
