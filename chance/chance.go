@@ -27,6 +27,7 @@ const (
 	Throttle                    // whether a throttle refuses a call
 	Caller                      // which caller makes a request
 	Probe                       // when a limit looks for the shortest time anew
+	Replay                      // which recorded attempt is replayed
 )
 
 // Source makes draws for one seed.

@@ -7,7 +7,7 @@
 //
 // Instants and durations are [time.Duration]; an instant counts from the start
 // of the loop. All methods are for the goroutine that runs the loop, except
-// [Loop.Post], which any goroutine may call.
+// [Loop.Post] and [Loop.Elapsed], which any goroutine may call.
 //
 //	loop := clock.Virtual()
 //	loop.After(time.Second, clock.Func(func() { fmt.Println(loop.Now()) }))
@@ -15,6 +15,7 @@
 package clock
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,10 +61,15 @@ type Loop struct {
 	seq   uint64
 	held  int
 
+	yielded time.Duration // when the goroutine last let others run
+	telling bool          // watchers
+
 	waiter waiter // nil on the virtual clock
-	start  time.Time
+	made   time.Time
+	start  atomic.Int64 // when Run was called, counted from made
 
 	posted atomic.Bool
+	asleep atomic.Bool // about to wait, or waiting
 	mu     sync.Mutex
 	inbox  []func() // guarded by mu
 }
@@ -72,12 +78,18 @@ type Loop struct {
 type waiter interface {
 	// prepare is called on the goroutine that will wait, before the first
 	// wait; what it returns undoes it.
-	prepare() (release func())
-	// wait returns when d has passed or wake was called, whichever is first; a
-	// negative d waits for wake alone.
-	wait(d time.Duration)
+	prepare(elapsed func() time.Duration) (release func())
+	// wait returns at an instant of the loop, or when wake was called, or there is
+	// something to tell a watcher, whichever is first; a negative instant never comes.
+	wait(until time.Duration)
+	// glance looks whether there is something to tell a watcher, without waiting.
+	glance()
+	// tell tells the watchers what wait or glance has found.
+	tell()
 	// wake ends the current wait, or the next one. Any goroutine may call it.
 	wake()
+	watch(fd int, w Watcher) (Watch, error)
+	unwatch(w Watch)
 	close()
 }
 
@@ -90,7 +102,7 @@ func Real() (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loop{waiter: w}, nil
+	return &Loop{waiter: w, made: time.Now()}, nil
 }
 
 // Close frees what the loop holds. The loop must not be running.
@@ -107,6 +119,16 @@ func (l *Loop) Virtual() bool { return l.waiter == nil }
 // event that is happening, on the real clock the time at which it began to
 // happen, never earlier than it was due.
 func (l *Loop) Now() time.Duration { return l.now }
+
+// Elapsed returns the time since the start of the loop, at the moment of the
+// call. It is valid once Run has been called. On the real clock any goroutine
+// may call it; on the virtual clock it is Now.
+func (l *Loop) Elapsed() time.Duration {
+	if l.waiter == nil {
+		return l.now
+	}
+	return time.Since(l.made) - time.Duration(l.start.Load())
+}
 
 // At schedules an event. An instant in the past counts as now.
 func (l *Loop) At(when time.Duration, class Class, ev Event) Timer {
@@ -150,7 +172,9 @@ func (l *Loop) Post(f func()) {
 	l.inbox = append(l.inbox, f)
 	l.posted.Store(true)
 	l.mu.Unlock()
-	if l.waiter != nil {
+	// A loop that is awake looks at the inbox before it waits; and of many posts
+	// one wakes it.
+	if l.waiter != nil && l.asleep.CompareAndSwap(true, false) {
 		l.waiter.wake()
 	}
 }
@@ -162,8 +186,9 @@ func (l *Loop) Run() {
 		l.runVirtual()
 		return
 	}
-	defer l.waiter.prepare()()
-	l.start = time.Now()
+	l.start.Store(int64(time.Since(l.made)))
+	defer l.waiter.prepare(l.Elapsed)()
+	hurried := 0 // events since the loop last got to wait
 	for l.now = 0; ; {
 		l.takePosted()
 		when, ok := l.queue.peek()
@@ -171,14 +196,19 @@ func (l *Loop) Run() {
 		case !ok && l.held == 0:
 			return
 		case !ok:
-			l.waiter.wait(-1)
-			l.advance(0)
+			l.wait(-1)
 			continue
 		}
-		if d := when - time.Since(l.start); d > 0 {
-			l.waiter.wait(d)
-			if time.Since(l.start) < when { // woken by a post
-				l.advance(0)
+		if l.Elapsed() < when {
+			hurried = 0
+			l.wait(when)
+			continue
+		}
+		if hurried++; hurried%pollEvery == 0 {
+			l.waiter.glance()
+			l.advance(0)
+			l.tell()
+			if l.posted.Load() {
 				continue
 			}
 		}
@@ -187,9 +217,37 @@ func (l *Loop) Run() {
 	}
 }
 
+// pollEvery is after how many events a loop that is late looks at what it
+// watches: often enough that an answer is not late itself, and seldom enough
+// that looking costs little beside the events.
+const pollEvery = 16
+
+// yieldEvery is how long the loop goes without the scheduler of the runtime. One
+// that has not seen a goroutine for 10 ms takes it for one that will not stop,
+// has its processor taken away in every wait, and looks after it every 20 us
+// (proc.go, retake and sysmon, Go 1.26): half as much again of processor time.
+const yieldEvery = 4 * time.Millisecond
+
+// wait waits for an instant, a post or something that is watched.
+func (l *Loop) wait(until time.Duration) {
+	l.asleep.Store(true)
+	if l.posted.Load() { // it may have come before asleep was seen
+		l.asleep.Store(false)
+		return
+	}
+	if l.Elapsed()-l.yielded > yieldEvery {
+		l.yielded = l.Elapsed()
+		runtime.Gosched()
+	}
+	l.waiter.wait(until)
+	l.asleep.Store(false)
+	l.advance(0)
+	l.tell()
+}
+
 // advance moves now to the real time, at least to the given instant.
 func (l *Loop) advance(least time.Duration) {
-	l.now = max(time.Since(l.start), least, l.now)
+	l.now = max(l.Elapsed(), least, l.now)
 }
 
 func (l *Loop) runVirtual() {

@@ -285,3 +285,30 @@ func TestPostWakes(t *testing.T) {
 		t.Errorf("the clock stands at %v", l.Now())
 	}
 }
+
+// Elapsed can be read from any goroutine while the loop runs, and moves on
+// within an event, where Now stands still.
+func TestElapsed(t *testing.T) {
+	const ms = time.Millisecond
+	onBothClocks(t, func(t *testing.T, l *Loop) {
+		var wg sync.WaitGroup
+		l.At(2*ms, Work, Func(func() {
+			if at := l.Elapsed(); at < l.Now() || at > l.Now()+time.Minute || l.Virtual() && at != l.Now() {
+				t.Errorf("elapsed %v, now %v", at, l.Now())
+			}
+			if l.Virtual() {
+				return
+			}
+			now := l.Now()
+			wg.Go(func() {
+				for l.Elapsed() < now+ms { // ends only as time passes within the event
+				}
+			})
+			wg.Wait()
+			if l.Now() != now {
+				t.Errorf("now moved within an event from %v to %v", now, l.Now())
+			}
+		}))
+		l.Run()
+	})
+}

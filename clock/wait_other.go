@@ -2,29 +2,49 @@
 
 package clock
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // timerWaiter waits on a Go timer: up to a millisecond late, on any system.
-type timerWaiter struct{ woken chan struct{} }
+type timerWaiter struct {
+	elapsed func() time.Duration
+	woken   chan struct{}
+}
 
 func newWaiter() (waiter, error) {
 	return &timerWaiter{woken: make(chan struct{}, 1)}, nil
 }
 
-func (w *timerWaiter) prepare() (release func()) { return func() {} }
+func (w *timerWaiter) prepare(elapsed func() time.Duration) (release func()) {
+	w.elapsed = elapsed
+	return func() {}
+}
 
-func (w *timerWaiter) wait(d time.Duration) {
-	if d < 0 {
+func (w *timerWaiter) wait(until time.Duration) {
+	if until < 0 {
 		<-w.woken
 		return
 	}
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(until - w.elapsed())
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-w.woken:
 	}
 }
+
+func (w *timerWaiter) glance() {}
+
+func (w *timerWaiter) tell() {}
+
+func (w *timerWaiter) watch(fd int, _ Watcher) (Watch, error) {
+	return Watch{}, fmt.Errorf("watch the descriptor %d: %w on this system", fd, errors.ErrUnsupported)
+}
+
+func (w *timerWaiter) unwatch(Watch) {}
 
 func (w *timerWaiter) wake() {
 	select {

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -102,6 +103,18 @@ func NewCurve(rows []Observation, horizon time.Duration) *Curve {
 }
 
 func (c *Curve) within(t time.Duration) bool { return c.Horizon <= 0 || t <= c.Horizon }
+
+// At returns the incidence at a time: the probability of completion by then.
+func (c *Curve) At(t time.Duration) float64 {
+	i, found := slices.BinarySearchFunc(c.Points, t, func(p Point, t time.Duration) int { return cmp.Compare(p.Time, t) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return 0
+	}
+	return c.Points[i].Incidence
+}
 
 // Final returns the incidence at the end of the curve; 0 without requests.
 func (c *Curve) Final() float64 {

@@ -76,7 +76,7 @@ func (s *station) slots(phase int) int {
 // wrongWork says what is wrong with what a row tells of workers.
 func (r *Recorder) wrongWork(a *record.Attempt) string {
 	switch {
-	case a.Wait < 0 || a.Busy < 0 || a.Replica < 0 || a.Replica >= mostReplicas:
+	case a.Wait < 0 || a.Busy < 0 || a.Replica < 0 && (a.Replica != record.Unnamed || r.stations[a.Dependency] != nil) || a.Replica >= mostReplicas:
 		return "has an attempt with a negative wait or busy time, or a replica out of range"
 	case r.stations[a.Dependency] == nil && (a.Wait > 0 || a.Busy > 0):
 		return "has an attempt that a worker had, at a dependency without workers"

@@ -22,6 +22,7 @@ type Composition struct {
 	Service              *Service                    `json:"service,omitempty"` // goodput within the study's SLO
 	Windows              []WindowNumbers             `json:"windows,omitempty"` // of the study's fault
 	InFlight             *InFlight                   `json:"in_flight_at_fire,omitempty"`
+	Site                 *Site                       `json:"site,omitempty"`      // of a run on real targets
 	Capacity             []Capacity                  `json:"capacity,omitempty"`  // of each target with workers, in the order of the plan
 	Breakers             []BreakerNumbers            `json:"breakers,omitempty"`  // of each stage that opened, by name
 	Stability            *Stability                  `json:"stability,omitempty"` // absent when no phase is disturbed

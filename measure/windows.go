@@ -87,7 +87,11 @@ type WindowNumbers struct {
 	// beside the curve.
 	CompletedOnly *Percentiles `json:"completed_only"`
 	Caveat        string       `json:"caveat,omitempty"`
-	Note          string       `json:"note,omitempty"` // what the window does not say
+	// FirstToken is of completed requests too; absent where none was a stream.
+	FirstToken *Percentiles `json:"first_token,omitempty"`
+	// WithinSecond is the incidence of completion within a second.
+	WithinSecond *float64 `json:"completed_within_1s,omitempty"`
+	Note         string   `json:"note,omitempty"` // what the window does not say
 
 	Curve *Curve `json:"-"` // nil where discarded
 }
@@ -166,10 +170,30 @@ func (w Window) measure(rows []Row, horizon time.Duration, slo *SLO, determinist
 	}
 	p := percentilesOf(completions(rows), "no request completed in the "+string(w.Kind)+" window")
 	n.CompletedOnly = &p
+	if first := firstTokens(rows); len(first) > 0 {
+		p := percentilesOf(first, "")
+		n.FirstToken = &p
+	}
+	if c.Scheduled > 0 && (horizon <= 0 || horizon >= time.Second) {
+		within := c.At(time.Second)
+		n.WithinSecond = &within
+	}
 	if lost := n.Errored + n.Censored; lost*int64(Million) > int64(mostIncomplete)*n.Offered {
 		n.Caveat = fmt.Sprintf("%s of requests did not complete: percentiles of those that did leave out the worst, and stand only beside the curve", share(float64(lost)/float64(n.Offered)))
 	}
 	return n
+}
+
+// firstTokens returns the sorted times to the first token of completed requests.
+func firstTokens(rows []Row) []int64 {
+	var all []int64
+	for _, r := range rows {
+		if r.Outcome == record.Completed && r.FirstToken != record.Never {
+			all = append(all, int64(r.FirstToken))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // Summary returns what the curve says of the reported quantiles. where ends

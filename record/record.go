@@ -11,6 +11,9 @@ import "time"
 // Never stands for an instant that did not come.
 const Never time.Duration = -1
 
+// Unnamed stands for a replica of a real target that nobody has named.
+const Unnamed int32 = -1
+
 // Outcome is how a request ended. Every scheduled request has exactly one.
 type Outcome uint8
 
@@ -125,7 +128,7 @@ type Attempt struct {
 	// Of dependencies with capacity, and of services.
 	Again   bool          // a retry or a hedge, or made by a service for one
 	Parent  int32         // Index of the attempt whose service made this one; -1 for the caller itself
-	Replica int32         // which replica had it, from 0
+	Replica int32         // which replica had it, from 0; Unnamed where that is not known
 	Wait    time.Duration // how long it waited for a worker
 	Busy    time.Duration // how long a worker was busy with it, clean-up included; 0 without workers
 	Wasted  bool          // when it ended nobody waited for its answer any more
@@ -171,6 +174,14 @@ const (
 	WhatAborted      = "aborted"       // arrivals were stopped early
 	WhatLimit        = "limit"         // Value: the limit of an adaptive stage
 	WhatBudget       = "budget"        // Value: a budget's tokens, in thousandths
+	WhatReplica      = "replica"       // State: the name of a replica; Value: its number in rows
+	WhatUndispatched = "undispatched"  // Value: attempts that the client never began to send
+	WhatFault        = "fault"         // of a real fault. Stage: the victim; State: armed, fired, effect, expired, heal, undone
+	WhatMade         = "fault made"    // how a real fault was made. State: how; Stage: who ends it; Value: packets that it lost
+	WhatRoute        = "route"         // of a front. Stage: the replica; State: up, down, or routed with Value: the index of a request
+	WhatProbe        = "probe"         // through a front. Stage: the victim; State: ready
+	WhatWaiting      = "waiting"       // Stage: the replica; Value: requests that wait in it
+	WhatMachine      = "machine"       // State: the fingerprint of the machine; Stage: whose
 )
 
 // Sink takes rows, each once, in the order in which things ended. The pointer

@@ -28,7 +28,7 @@ func outageRows(sink record.Sink) {
 			r.End, r.ServedBy, r.Attempts = at+5*time.Millisecond+time.Duration(i*7919%1000), 0, 1
 		}
 		for n := range r.Attempts {
-			a = record.Attempt{Request: i, Intended: at, Index: n, Start: at, End: r.End, CleanupEnd: r.End, FirstToken: record.Never}
+			a = record.Attempt{Request: i, Intended: at, Index: n, Start: at, End: r.End, CleanupEnd: r.End, FirstToken: record.Never, Wrote: record.Never, Tokens: -1}
 			if i%5 == 0 {
 				a.Cancelled, a.CleanupEnd, a.Cleanup = true, r.End+20*time.Millisecond, 20*time.Millisecond
 			}

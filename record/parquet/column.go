@@ -20,6 +20,31 @@ type column[R any] struct {
 	write func(values []pq.Value, rows []R) error
 	// read sets its field in rows from values, which it must not keep.
 	read func(rows []R, values []pq.Value) error
+	// lists stands in place of write and read where a row has any number of
+	// values.
+	lists *lists[R]
+	// lack sets its field in rows of a file made before there was the column;
+	// nil for a column that every file has.
+	lack func(rows []R)
+}
+
+// later is a column that came after the first version of the files: lack is
+// what the rows of older ones hold.
+func (c column[R]) later(lack func(*R)) column[R] {
+	c.lack = func(rows []R) {
+		for i := range rows {
+			lack(&rows[i])
+		}
+	}
+	return c
+}
+
+// path is where the values of the column stand in the schema.
+func (c column[R]) path() []string {
+	if c.lists != nil {
+		return []string{c.name, "list", "element"}
+	}
+	return []string{c.name}
 }
 
 // Numbers that mostly grow from row to row are kept as differences; names by
@@ -75,23 +100,28 @@ func instant[R any](name string, field func(*R) *time.Duration) column[R] {
 
 // maybe is an instant that may never come: null for [record.Never].
 func maybe[R any](name string, field func(*R) *time.Duration) column[R] {
+	return known(name, int64(record.Never), func(r *R) *int64 { return (*int64)(field(r)) })
+}
+
+// known is a number that may be unknown: null for the value given.
+func known[R any](name string, unknown int64, field func(*R) *int64) column[R] {
 	return column[R]{
 		name: name,
 		node: pq.Optional(number(pq.Int64Type)),
 		write: func(values []pq.Value, rows []R) error {
 			for i := range rows {
 				values[i] = pq.Value{}
-				if d := *field(&rows[i]); d != record.Never {
-					values[i] = present(pq.Int64Value(int64(d)))
+				if n := *field(&rows[i]); n != unknown {
+					values[i] = present(pq.Int64Value(n))
 				}
 			}
 			return nil
 		},
 		read: func(rows []R, values []pq.Value) error {
 			for i, v := range values {
-				*field(&rows[i]) = record.Never
+				*field(&rows[i]) = unknown
 				if !v.IsNull() {
-					*field(&rows[i]) = time.Duration(v.Int64())
+					*field(&rows[i]) = v.Int64()
 				}
 			}
 			return nil

@@ -39,6 +39,7 @@ const (
 	keyCompositions = "brunt.compositions" // names, in the order of the rows
 	keyCounts       = "brunt.counts"       // rows of each composition
 	keyDependencies = "brunt.dependencies" // names, by position in the study
+	keyColumns      = "brunt.columns"      // how many of brunt's columns there are; a file without it is older than any that came later
 )
 
 // compression is what pages are packed with. On the rows of the outage study

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -26,8 +27,12 @@ type rows struct {
 }
 
 func (k *rows) Request(r *record.Request) { k.Requests = append(k.Requests, *r) }
-func (k *rows) Attempt(a *record.Attempt) { k.Attempts = append(k.Attempts, *a) }
-func (k *rows) Event(e *record.Event)     { k.Events = append(k.Events, *e) }
+func (k *rows) Attempt(a *record.Attempt) {
+	kept := *a
+	kept.Gaps = slices.Clone(a.Gaps)
+	k.Attempts = append(k.Attempts, kept)
+}
+func (k *rows) Event(e *record.Event) { k.Events = append(k.Events, *e) }
 
 // feed gives the rows to a sink.
 func (k *rows) feed(sink record.Sink) {
@@ -86,6 +91,12 @@ var (
 			Cleanup:    anyInstant.Draw(t, "cleanup"),
 			FirstToken: anyMaybe.Draw(t, "first token"),
 			Cost:       anyAmount.Draw(t, "cost"),
+			Wrote:      anyMaybe.Draw(t, "wrote"),
+			Status:     rapid.Int32().Draw(t, "status"),
+			Tokens:     rapid.Int64Min(-1).Draw(t, "tokens"),
+		}
+		if gaps := rapid.SliceOfN(anyInstant, 0, 8).Draw(t, "gaps"); len(gaps) > 0 {
+			a.Gaps = gaps
 		}
 		if !a.Cancelled { // a cancelled attempt has no cause
 			a.Cause = anyCause.Draw(t, "cause")
@@ -171,13 +182,16 @@ func TestRoundTrip(t *testing.T) {
 
 // differ tells how rows differ from those wanted; "" when they do not.
 func differ(want, got *rows) string {
-	if slices.Equal(want.Requests, got.Requests) && slices.Equal(want.Attempts, got.Attempts) &&
+	if slices.Equal(want.Requests, got.Requests) && slices.EqualFunc(want.Attempts, got.Attempts, sameAttempt) &&
 		slices.Equal(want.Events, got.Events) && slices.Equal(want.costs(), got.costs()) {
 		return ""
 	}
 	// Slow, and for the reader of the failure alone.
 	return "(-want +got):\n" + cmp.Diff(want, got) + cmp.Diff(want.costs(), got.costs())
 }
+
+// sameAttempt compares every field.
+func sameAttempt(a, b record.Attempt) bool { return reflect.DeepEqual(a, b) }
 
 // costs returns all costs to the bit: 0 is not -0.
 func (k *rows) costs() []uint64 {
@@ -203,7 +217,7 @@ func TestManyRows(t *testing.T) {
 	odd := usual
 	odd.batch, odd.group = 1000, 64*1000
 	dir := t.TempDir()
-	w, err := create(dir, []string{"long", "none", "short"}, dependencies, making{odd, createFile})
+	w, err := create(dir, []string{"long", "none", "short"}, dependencies, making{bounds: odd, file: createFile})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -120,18 +121,43 @@ func (f *rowFile[R]) ours() error {
 
 // placeColumns finds the columns; others that are there are not looked at.
 func (f *rowFile[R]) placeColumns() error {
-	for _, c := range f.columnsOf("", f.dependencies) {
-		leaf, ok := f.rows.Schema().Lookup(c.name)
-		if !ok {
-			return fmt.Errorf("column %s is missing; run the study again", c.name)
+	schema := f.rows.Schema()
+	text, _ := f.rows.Lookup(keyColumns)
+	made, _ := strconv.Atoi(text) // 0 in older files
+	for i, c := range f.columnsOf("", f.dependencies) {
+		if !has(schema, c.name) {
+			// One that the file was made with is no column to do without.
+			if c.lack == nil || i < made {
+				return fmt.Errorf("column %s is missing; run the study again", c.name)
+			}
+			f.places = append(f.places, absent)
+			continue
+		}
+		leaf, ok := schema.Lookup(c.path()...)
+		if c.lists != nil {
+			if !ok || leaf.MaxRepetitionLevel != 1 || leaf.MaxDefinitionLevel != 1 || leaf.Node.Type().Kind() != pq.Int64 {
+				return fmt.Errorf("column %s does not hold lists of INT64; run the study again", c.name)
+			}
+			f.places = append(f.places, leaf.ColumnIndex)
+			continue
 		}
 		n := leaf.Node
+		if !ok {
+			return fmt.Errorf("column %s holds a group, expected %s; run the study again", c.name, kind(c.node))
+		}
 		if n.Repeated() || n.Optional() != c.node.Optional() || n.Type().Kind() != c.node.Type().Kind() {
 			return fmt.Errorf("column %s holds %s, expected %s; run the study again", c.name, kind(n), kind(c.node))
 		}
 		f.places = append(f.places, leaf.ColumnIndex)
 	}
 	return nil
+}
+
+// absent is the place of a column that the file was made without.
+const absent = -1
+
+func has(schema *pq.Schema, column string) bool {
+	return slices.ContainsFunc(schema.Fields(), func(f pq.Field) bool { return f.Name() == column })
 }
 
 func kind(n pq.Node) string {

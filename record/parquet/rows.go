@@ -16,7 +16,8 @@ const (
 	EventsFile   = "events.parquet"
 )
 
-// columnsOf makes the columns of a file for the rows of one composition.
+// columnsOf makes the columns of a file for the rows of one composition. New
+// ones go to the end: a file says how many it was made with.
 type columnsOf[R any] func(composition string, dependencies []string) []column[R]
 
 func requestColumns(composition string, dependencies []string) []column[record.Request] {
@@ -83,6 +84,10 @@ func attemptColumns(composition string, dependencies []string) []column[record.A
 		instant("wait_ns", func(a *row) *time.Duration { return &a.Wait }),
 		instant("busy_ns", func(a *row) *time.Duration { return &a.Busy }),
 		flag("wasted", func(a *row) *bool { return &a.Wasted }),
+		maybe("wrote_ns", func(a *row) *time.Duration { return &a.Wrote }).later(func(a *row) { a.Wrote = record.Never }),
+		narrow("status", func(a *row) *int32 { return &a.Status }).later(func(a *row) { a.Status = 0 }),
+		known("tokens", -1, func(a *row) *int64 { return &a.Tokens }).later(func(a *row) { a.Tokens = -1 }),
+		durations("gaps_ns", func(a *row) *[]time.Duration { return &a.Gaps }).later(func(a *row) { a.Gaps = nil }),
 	}
 }
 

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"runtime"
+	"slices"
 
 	"brunt/record"
 )
@@ -20,7 +21,12 @@ type Sink struct {
 func (s *Sink) Request(r *record.Request) { s.requests.add(r) }
 
 // Attempt implements [record.Sink].
-func (s *Sink) Attempt(a *record.Attempt) { s.attempts.add(a) }
+func (s *Sink) Attempt(a *record.Attempt) {
+	kept := s.attempts.add(a)
+	if len(a.Gaps) > 0 { // they are lent
+		kept.Gaps = slices.Clone(a.Gaps)
+	}
+}
 
 // Event implements [record.Sink].
 func (s *Sink) Event(e *record.Event) { s.events.add(e) }
@@ -43,11 +49,13 @@ type feed[R any] struct {
 	batch []R // being filled; none before the first row
 }
 
-func (f *feed[R]) add(row *R) {
+// add keeps a copy of row and returns it.
+func (f *feed[R]) add(row *R) *R {
 	if len(f.batch) == cap(f.batch) {
 		f.turn()
 	}
 	f.batch = append(f.batch, *row)
+	return &f.batch[len(f.batch)-1]
 }
 
 // turn hands over the full batch and takes an empty one.

@@ -21,6 +21,7 @@ type table[R any] struct {
 	dependencies []string
 	bounds       bounds
 	file         io.WriteCloser
+	told         func(error) // of a failure; nil for nobody
 
 	queues []chan []R // a bounded queue for each composition
 	free   chan []R   // batches to use again
@@ -38,6 +39,7 @@ type table[R any] struct {
 type making struct {
 	bounds bounds
 	file   func(path string) (io.WriteCloser, error)
+	failed func(error) // told when the writing of a file fails; nil for nobody
 }
 
 func createFile(path string) (io.WriteCloser, error) { return os.Create(path) }
@@ -54,6 +56,7 @@ func newTable[R any](path string, how making, compositions, dependencies []strin
 		dependencies: dependencies,
 		bounds:       how.bounds,
 		file:         file,
+		told:         how.failed,
 		queues:       make([]chan []R, len(compositions)),
 		free:         make(chan []R, how.bounds.queue),
 		stop:         make(chan struct{}),
@@ -72,6 +75,9 @@ func (t *table[R]) run() {
 	err := t.write()
 	if err != nil {
 		t.halt()
+		if t.told != nil && !errors.Is(err, errHalted) {
+			t.told(err)
+		}
 	}
 	if closing := t.file.Close(); err == nil && closing != nil {
 		err = fmt.Errorf("close %s: %w", t.path, closing)
@@ -128,6 +134,7 @@ func (t *table[R]) write() error {
 	out.SetKeyValueMetadata(keyCompositions, list(t.compositions))
 	out.SetKeyValueMetadata(keyCounts, list(counts))
 	out.SetKeyValueMetadata(keyDependencies, list(t.dependencies))
+	out.SetKeyValueMetadata(keyColumns, strconv.Itoa(len(writers)))
 	if err := out.Close(); err != nil {
 		return fmt.Errorf("finish %s: %w", t.path, err)
 	}
@@ -147,10 +154,10 @@ func (t *table[R]) options() []pq.WriterOption {
 		pq.CreatedBy("brunt", strconv.Itoa(version), ""),
 	}
 	for _, c := range columns {
-		if c.word {
-			// The least and the greatest name of a page tell nobody anything, and
+		if c.word || c.lists != nil {
+			// The least and the greatest name or gap of a page tell nobody anything, and
 			// to find them costs as much as to write the page.
-			options = append(options, pq.SkipPageBounds(c.name))
+			options = append(options, pq.SkipPageBounds(c.path()...))
 		}
 	}
 	return options
@@ -184,9 +191,11 @@ func (t *table[R]) recycle(batch []R) {
 
 // put writes a batch, column by column.
 func put[R any](writers []*pq.ColumnWriter, columns []column[R], rows []R, values []pq.Value) error {
-	values = values[:len(rows)]
 	for i, c := range columns {
-		if err := c.write(values, rows); err != nil {
+		values := values[:len(rows)]
+		if c.lists != nil {
+			values = c.lists.write(rows)
+		} else if err := c.write(values, rows); err != nil {
 			return err
 		}
 		if _, err := writers[i].WriteRowValues(values); err != nil {

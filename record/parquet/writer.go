@@ -35,7 +35,14 @@ type fileWriter interface {
 // that may be there. The compositions are named in the order in which their
 // rows shall stand; dependencies by their position in the study.
 func Create(dir string, compositions, dependencies []string) (*Writer, error) {
-	return create(dir, compositions, dependencies, making{usual, createFile})
+	return create(dir, compositions, dependencies, making{bounds: usual, file: createFile})
+}
+
+// CreateWatched is [Create] for a run that should end when its rows cannot be
+// kept: failed is told of each file whose writing fails, from a goroutine of the
+// writer. [Writer.Close] tells of it again.
+func CreateWatched(dir string, compositions, dependencies []string, failed func(error)) (*Writer, error) {
+	return create(dir, compositions, dependencies, making{bounds: usual, file: createFile, failed: failed})
 }
 
 func create(dir string, compositions, dependencies []string, how making) (*Writer, error) {

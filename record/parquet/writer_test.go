@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -90,7 +91,7 @@ func TestOrder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.procs))
 			dir := t.TempDir()
-			w, err := create(dir, names, dependencies, making{small, createFile})
+			w, err := create(dir, names, dependencies, making{bounds: small, file: createFile})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +208,8 @@ func TestWriteError(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			w, err := create(dir, []string{"first", "second", "third"}, dependencies, making{small, func(path string) (io.WriteCloser, error) {
+			var told atomic.Int32
+			w, err := create(dir, []string{"first", "second", "third"}, dependencies, making{bounds: small, failed: func(error) { told.Add(1) }, file: func(path string) (io.WriteCloser, error) {
 				f, err := createFile(path)
 				if err == nil && filepath.Base(path) == c.file {
 					f = c.wrap(f)
@@ -221,6 +223,10 @@ func TestWriteError(t *testing.T) {
 			err = w.Close()
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.file) || !strings.Contains(err.Error(), c.say) {
 				t.Errorf("got %v, expected %v with %q", err, c.want, c.say)
+			}
+			// A close comes when there is nothing left to stop.
+			if n := told.Load(); n != 1 && c.want != syscall.EIO {
+				t.Errorf("told %d times of the failure, expected once", n)
 			}
 			if again := w.Close(); !errors.Is(again, c.want) {
 				t.Errorf("the second Close says %v", again)
@@ -265,7 +271,7 @@ func TestRefusedRows(t *testing.T) {
 // Abort ends the writing also while sinks are fed and wait for room.
 func TestAbort(t *testing.T) {
 	dir := t.TempDir()
-	w, err := create(dir, []string{"first", "second"}, dependencies, making{small, createFile})
+	w, err := create(dir, []string{"first", "second"}, dependencies, making{bounds: small, file: createFile})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +356,7 @@ func TestCreateErrors(t *testing.T) {
 // A row costs its feeder a copy; batches come back to be used again.
 func TestNoAllocationOnceWarm(t *testing.T) {
 	const batch, batches = 16, 32
-	w, err := create(t.TempDir(), []string{"one"}, dependencies, making{bounds{batch: batch, queue: 8, group: 1 << 20, write: 4096}, createFile})
+	w, err := create(t.TempDir(), []string{"one"}, dependencies, making{bounds: bounds{batch: batch, queue: 8, group: 1 << 20, write: 4096}, file: createFile})
 	if err != nil {
 		t.Fatal(err)
 	}
