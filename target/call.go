@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/clock"
 	"brunt/record"
 )
 
@@ -16,9 +17,15 @@ import (
 type Call struct {
 	caller *Caller
 	id     ID
-	timer  *time.Timer // of the call's own goroutine
-
 	answer Answer
+
+	deadline time.Duration // record.Never for none
+	timer    *time.Timer   // of the call's own goroutine
+	onLoop   clock.Timer   // of a loop that carries the call
+
+	conn      *conn  // from Start to the goroutine that goes on
+	unwritten []byte // what is left of the request
+	failed    error  // of the writing
 
 	telling sync.Mutex // one event at a time; guards the answer's Wrote and Writes too
 	report  func(Event)
@@ -69,6 +76,13 @@ func (c *Call) during(abort func()) bool {
 	defer c.mu.Unlock()
 	c.abort = abort
 	return c.end == open
+}
+
+// stopped reports whether the call was cancelled or has run out of time.
+func (c *Call) stopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end == expired || c.end == cancelled
 }
 
 // settle ends the call, if nothing has yet: from here on nothing tears its
@@ -131,9 +145,29 @@ func (c *Call) answered(at time.Duration) {
 
 func (c *Call) now() time.Duration { return c.caller.env.Now() }
 
+// begin notes that work on the request begins. It reports false when the call
+// is over before that.
+func (c *Call) begin() bool {
+	at := c.now()
+	if !c.during(nil) {
+		return false
+	}
+	c.answer.Began = at
+	c.tell(Event{What: Began, At: at})
+	return true
+}
+
 // run is the call's goroutine.
 func (c *Call) run() {
-	got, err := c.caller.wire.send(c)
+	if !c.begin() {
+		c.finish(c.settle(), errStopped)
+		return
+	}
+	c.conclude(c.caller.wire.send(c))
+}
+
+// conclude reads the answer, if there is one, and ends the call.
+func (c *Call) conclude(got answer, err error) {
 	if err == nil {
 		err = c.read(got)
 		how := c.settle()
@@ -170,6 +204,8 @@ func (c *Call) finish(how end, err error) {
 func (c *Call) stage() string {
 	a := &c.answer
 	switch {
+	case a.Began == record.Never:
+		return "waited to begin"
 	case a.Connected == record.Never:
 		return "connected"
 	case a.Status == 0:
@@ -184,7 +220,7 @@ func (c *Call) stage() string {
 func (c *Call) head(at time.Duration, got answer) {
 	a := &c.answer
 	a.FirstByte, a.Status = at, got.StatusCode
-	a.RetryAfter = retryAfter(got.Header)
+	a.RetryAfter = retryAfter(got.Header.Get("Retry-After"), got.Header.Get("Date"))
 	if c.caller.replica != "" {
 		if name := got.Header.Get(c.caller.replica); name != "" {
 			a.Replica = c.caller.detail(name)
@@ -215,15 +251,23 @@ func (c *Call) read(got answer) error {
 // readRefusal reads an answer whose status is none of a success. What comes of
 // its body changes nothing any more.
 func (c *Call) readRefusal(body io.Reader) error {
-	text, err := io.ReadAll(io.LimitReader(body, 4*longestDetail))
-	c.answer.Detail = fmt.Sprintf("status %d", c.answer.Status)
-	if len(text) > 0 {
-		c.answer.Detail += ": " + string(text)
-	}
+	text, err := io.ReadAll(io.LimitReader(body, longestRefusal))
+	c.answer.Detail = refusal(c.answer.Status, text)
 	if err != nil {
 		return err
 	}
 	return drain(body)
+}
+
+const longestRefusal = 4 * longestDetail
+
+// refusal says in words what status there was, and what came with it.
+func refusal(status int, body []byte) string {
+	detail := fmt.Sprintf("status %d", status)
+	if len(body) > 0 {
+		detail += ": " + string(body)
+	}
+	return detail
 }
 
 // drain reads a body to its end, if that is near.

@@ -41,6 +41,9 @@ type Caller struct {
 
 // wire carries requests.
 type wire interface {
+	// start writes the call's request without blocking, if that is possible, and has
+	// the call go on from there. It reports false when it has done nothing.
+	start(c *Call) bool
 	// send writes the call's request, once, and returns when the head of the final
 	// answer is here. The answer must be released.
 	send(c *Call) (answer, error)
@@ -92,6 +95,9 @@ func New(ctx context.Context, config *Config, at Address, env Env) (*Caller, err
 	}
 	return c, nil
 }
+
+// Streams reports whether answers are streams of tokens.
+func (c *Caller) Streams() bool { return c.stream }
 
 // HTTP2 reports whether HTTP/2 is spoken.
 func (c *Caller) HTTP2() bool { return c.http2 }
@@ -176,19 +182,27 @@ func (c *Caller) host() string {
 
 // Start makes a request. The deadline is an instant of [Env.Now] at which the
 // call is given up with the cause timeout; [record.Never] for none. Events are
-// reported one at a time, from goroutines of the call; the last one is Ended,
+// reported one at a time, from goroutines of the call or from Start; the last one is Ended,
 // or Gone when Cancel was first.
 //
-// Start does not block. The caller must not be closed.
+// Start does not block. Events may come before it returns, on the same goroutine.
+// The function that they are reported to must not call the Call's methods, or
+// wait. The caller must not be closed.
 func (c *Caller) Start(id ID, deadline time.Duration, report func(Event)) *Call {
-	call := &Call{caller: c, id: id, report: report, answer: newAnswer()}
-	call.setDeadline(deadline)
-	c.calls.Go(call.run)
+	call := &Call{caller: c, id: id, report: report, answer: newAnswer(), deadline: deadline}
+	if deadline != record.Never && deadline <= c.env.Now() {
+		call.stop(expired)
+	}
+	if !c.wire.start(call) {
+		call.setDeadline(deadline)
+		c.calls.Go(call.run)
+	}
 	return call
 }
 
 // Close waits for all calls and closes every connection. Calls that should not
-// be waited for must be cancelled first.
+// be waited for must be cancelled first. With a loop attached it is to be called
+// when that has ended; what it still carried is cancelled.
 func (c *Caller) Close() {
 	c.calls.Wait()
 	c.wire.close()
@@ -196,9 +210,8 @@ func (c *Caller) Close() {
 
 // retryAfter reads how long an answer asks to wait: seconds, or a date, which
 // is taken against the answer's own.
-func retryAfter(h http.Header) time.Duration {
+func retryAfter(value, date string) time.Duration {
 	const most = 24 * time.Hour
-	value := h.Get("Retry-After")
 	if value == "" {
 		return 0
 	}
@@ -209,7 +222,7 @@ func retryAfter(h http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	from, err := http.ParseTime(h.Get("Date"))
+	from, err := http.ParseTime(date)
 	if err != nil {
 		return 0
 	}

@@ -94,7 +94,7 @@ func TestCancelConnecting(t *testing.T) {
 	caller := newCaller(t, "https://"+s.host, func(c *Config, _ *Env) { c.HTTP2 = Off })
 	r := start(t, caller, 1, record.Never)
 	r.Cancel()
-	if a := r.end(); r.all()[0].What != Gone || a.Writes != 0 || a.Connected != record.Never {
+	if a, all := r.end(), r.all(); all[len(all)-1].What != Gone || a.Writes != 0 || a.Connected != record.Never {
 		t.Errorf("%+v", a)
 	}
 	if a := start(t, caller, 1, caller.env.Now()+10*time.Millisecond).end(); a.Cause != record.Timeout || a.Writes != 0 {

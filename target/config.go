@@ -58,6 +58,8 @@ type Config struct {
 	ConnectTimeout time.Duration `yaml:"connect_timeout"`
 	// The header of an answer that names the replica behind a front.
 	ReplicaHeader string `yaml:"replica_header"`
+	// What a call costs.
+	Prices Prices `yaml:"prices"`
 }
 
 // Header is one header of each request.
@@ -125,6 +127,7 @@ func (c *Config) Check(p check.Problems) {
 	if c.ReplicaHeader != "" && !isToken(c.ReplicaHeader) {
 		p.Add("replica_header", fmt.Sprintf("%q", c.ReplicaHeader), "expected the name of a header")
 	}
+	c.Prices.check(p.In("prices"))
 	c.checkChat(p)
 }
 

@@ -12,7 +12,8 @@ type What uint8
 // The events of a call, in the order in which they come. Any but the last may
 // be missing. Ended or Gone comes exactly once, and last.
 const (
-	Wrote        What = iota // the request is with the kernel, whole
+	Began        What = iota // the request is being worked on: it takes a connection, or dials
+	Wrote                    // the request is with the kernel, whole
 	FirstByte                // the first byte of the final answer is here; Status is known
 	FirstContent             // the first piece of content of a stream
 	Content                  // a further one
@@ -21,7 +22,7 @@ const (
 	Gone                     // after Cancel: the connection is torn down, or the stream reset
 )
 
-var whats = [...]string{"wrote", "first byte", "first content", "content", "terminal", "ended", "gone"}
+var whats = [...]string{"began", "wrote", "first byte", "first content", "content", "terminal", "ended", "gone"}
 
 // String returns the event's name.
 func (w What) String() string {
@@ -35,7 +36,7 @@ func (w What) String() string {
 type Event struct {
 	What   What
 	At     time.Duration // on the clock of [Env.Now]
-	Status int           // from FirstByte on
+	Status int           // from FirstByte on; 0 before
 	Answer *Answer       // with Ended and Gone alone: what became of the call. It does not change any more
 }
 
@@ -54,6 +55,7 @@ type Answer struct {
 	Writes  int    // how often the request was written: 0 or 1
 	Bytes   int64  // of the answer's body
 
+	Began        time.Duration // when work on the request began; what lies before is the delay of this machine
 	Connected    time.Duration // when there was a connection, new or old
 	Wrote        time.Duration
 	FirstByte    time.Duration
@@ -73,7 +75,7 @@ type Answer struct {
 
 func newAnswer() Answer {
 	return Answer{
-		Connected: record.Never, Wrote: record.Never, FirstByte: record.Never,
+		Began: record.Never, Connected: record.Never, Wrote: record.Never, FirstByte: record.Never,
 		FirstContent: record.Never, LastContent: record.Never, Terminal: record.Never, End: record.Never,
 		PromptTokens: -1, CachedTokens: -1, CompletionTokens: -1,
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brunt/check"
+	"brunt/clock"
 	"brunt/record"
 )
 
@@ -26,6 +27,10 @@ func newCaller(t testing.TB, url string, change ...func(*Config, *Env)) *Caller 
 	c.URL = url
 	begin := time.Now()
 	env := Env{Now: func() time.Duration { return time.Since(begin) }, Prefix: "run"}
+	loop := looping(t)
+	if loop != nil {
+		env.Now = loop.Elapsed
+	}
 	for _, f := range change {
 		f(&c, &env)
 	}
@@ -44,8 +49,60 @@ func newCaller(t testing.TB, url string, change ...func(*Config, *Env)) *Caller 
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(caller.Close)
+	if loop == nil {
+		t.Cleanup(caller.Close)
+		return caller
+	}
+	// The loop ends first, then the caller.
+	var ended sync.WaitGroup
+	t.Cleanup(func() {
+		loop.Post(loop.Release)
+		ended.Wait()
+		caller.Close()
+		loop.Close()
+	})
+	attached := make(chan struct{})
+	loop.Hold()
+	loop.Post(func() {
+		caller.Attach(loop)
+		close(attached)
+	})
+	ended.Go(loop.Run)
+	<-attached
+	loops.Store(caller, loop)
 	return caller
+}
+
+// onLoops has every test run with a loop attached to its callers.
+var onLoops bool
+
+// loops are those that are attached, by caller.
+var loops sync.Map
+
+func looping(t testing.TB) *clock.Loop {
+	if !onLoops {
+		return nil
+	}
+	loop, err := clock.Real()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loop
+}
+
+// onLoopOf calls f where calls of a caller are to be started.
+func onLoopOf(caller *Caller, f func()) {
+	loop, attached := loops.Load(caller)
+	if !attached {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	loop.(*clock.Loop).Post(func() {
+		f()
+		close(done)
+	})
+	<-done
 }
 
 func openAI(c *Config, _ *Env) { c.Kind, c.Model = OpenAI, "mock" }
@@ -62,17 +119,23 @@ type running struct {
 }
 
 func start(t testing.TB, caller *Caller, request int64, deadline time.Duration) *running {
-	r := &running{t: t, caller: caller, more: make(chan struct{}, 1)}
-	r.Call = caller.Start(ID{Request: request}, deadline, func(e Event) {
-		r.mu.Lock()
-		r.events = append(r.events, e)
-		r.mu.Unlock()
-		select {
-		case r.more <- struct{}{}:
-		default:
-		}
-	})
+	r := newRunning(t, caller)
+	onLoopOf(caller, func() { r.Call = caller.Start(ID{Request: request}, deadline, r.see) })
 	return r
+}
+
+func newRunning(t testing.TB, caller *Caller) *running {
+	return &running{t: t, caller: caller, more: make(chan struct{}, 1)}
+}
+
+func (r *running) see(e Event) {
+	r.mu.Lock()
+	r.events = append(r.events, e)
+	r.mu.Unlock()
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
 }
 
 func (r *running) all() []Event {
@@ -134,11 +197,14 @@ func checkEvents(t testing.TB, all []Event) {
 		last = e.What
 	}
 	a := all[len(all)-1].Answer
+	if began := all[0].What == Began; began != (a.Began != record.Never) || !began && a.Connected != record.Never || began && all[0].At != a.Began {
+		t.Fatalf("began at %v, first event %+v, %+v", a.Began, all[0], a)
+	}
 	if a.Writes > 1 || a.Writes < 0 {
 		t.Fatalf("written %d times", a.Writes)
 	}
 	previous := time.Duration(0)
-	for _, at := range []time.Duration{a.Connected, a.FirstByte, a.FirstContent, a.LastContent, a.End} {
+	for _, at := range []time.Duration{a.Began, a.Connected, a.FirstByte, a.FirstContent, a.LastContent, a.End} {
 		if at != record.Never && at < previous {
 			t.Fatalf("instants run backwards: %+v", a)
 		}

@@ -315,8 +315,7 @@ func TestRetryAfter(t *testing.T) {
 		{"Mon, 02 Jan 2006 15:04:15 GMT", "now", 0}, // against what?
 	}
 	for _, test := range tests {
-		h := http.Header{"Retry-After": {test.after}, "Date": {test.date}}
-		if got := retryAfter(h); got != test.want {
+		if got := retryAfter(test.after, test.date); got != test.want {
 			t.Errorf("%q at %q: %v, not %v", test.after, test.date, got, test.want)
 		}
 	}

@@ -139,6 +139,8 @@ func (b *onceBody) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (b *onceBody) Close() error { return nil }
 
+func (w *http2) start(*Call) bool { return false }
+
 func (w *http2) send(c *Call) (answer, error) {
 	n, reused, err := w.connect(c)
 	if err != nil {
