@@ -17,7 +17,7 @@ import (
 // the phase in which it started.
 //
 // An attempt is judged in this order: refuse, hang, fail_after, fail (first,
-// then ratio), else it succeeds after the latency.
+// then ratio), else it succeeds after the latency, or is what was recorded.
 type Behaviour struct {
 	// How long an answer takes: a duration, a distribution, or first and later by the attempt's number within its request.
 	Latency *ByAttempt `yaml:"latency"`
@@ -39,6 +39,8 @@ type Behaviour struct {
 	TokenGap *Latency `yaml:"token_gap"`
 	// For streams: how many tokens an answer has.
 	Tokens *int `yaml:"tokens"`
+	// A recording that stands in for the dependency, in place of latency or first_token: the folder of a run, or a mapping.
+	Replay *Replay `yaml:"replay"`
 	// Every time that is drawn for an answer is this many times as long. With workers it is they who are slow: it counts when one takes an attempt up, so a backlog is worked off at the speed of the day.
 	Slowdown *float64 `yaml:"slowdown"`
 	// What an attempt that fails, or finds no room, is told to wait before it is made again.
@@ -121,7 +123,16 @@ func (b *ByAttempt) of(nth int32) *Latency {
 }
 
 // Over returns base with the settings of b in place of its own.
+//
+// How an answer is made is one thing, however it is written: a recording takes
+// the place of times, and times that of a recording.
 func (b Behaviour) Over(base Behaviour) Behaviour {
+	if b.Replay != nil {
+		base.Latency, base.FirstToken, base.TokenGap, base.Tokens = nil, nil, nil, nil
+	} else if b.Latency != nil || b.FirstToken != nil {
+		base.Replay = nil
+	}
+	replace(&base.Replay, b.Replay)
 	replace(&base.Latency, b.Latency)
 	replace(&base.Fail, b.Fail)
 	replace(&base.FailAfter, b.FailAfter)
@@ -192,6 +203,9 @@ func (b *Behaviour) Check(p check.Problems) {
 	if b.Tokens != nil {
 		check.Between(p, "tokens", *b.Tokens, 1, 1e5)
 	}
+	if b.Replay != nil {
+		b.Replay.Check(p.In("replay"))
+	}
 	b.checkCapacity(p)
 }
 
@@ -199,7 +213,9 @@ func (b *Behaviour) Check(p check.Problems) {
 func (b *Behaviour) CheckWhole(p check.Problems) {
 	b.Check(p)
 	stream := b.FirstToken != nil
+	b.checkReplay(p)
 	switch {
+	case b.Replay != nil:
 	case b.Latency == nil && !stream && !b.decided():
 		p.Add("latency", nil, "missing: expected how long an answer takes, such as 5ms")
 	case b.Latency != nil && stream:
@@ -214,8 +230,11 @@ func (b *Behaviour) CheckWhole(p check.Problems) {
 
 // NeverSucceeds reports whether no attempt can succeed, wherever it goes.
 func (b *Behaviour) NeverSucceeds() bool {
-	return b.decided() || b.Fail != nil && b.Fail.Ratio >= 1
+	return b.decided() || b.Fail != nil && b.Fail.Ratio >= 1 || b.Replay != nil && !b.Replay.Recording.succeeds()
 }
+
+// Replays reports whether attempts are those of a recording.
+func (b *Behaviour) Replays() bool { return b.Replay != nil && !b.decided() }
 
 // decided reports whether every attempt ends the same way, whatever the
 // latency.
@@ -244,6 +263,8 @@ func (b *Behaviour) Worst() (longest time.Duration, bounded bool) {
 	}
 	bounded = true
 	switch {
+	case b.Replay != nil:
+		longest, bounded = b.Replay.Recording.Longest()
 	case b.FirstToken != nil:
 		add(b.FirstToken, 1)
 		if b.TokenGap != nil && b.Tokens != nil {
@@ -294,5 +315,5 @@ func (b *Behaviour) Random() bool {
 			return true
 		}
 	}
-	return b.FirstToken.random() || b.TokenGap.random()
+	return b.FirstToken.random() || b.TokenGap.random() || b.Replays() && b.Replay.Recording.varies()
 }

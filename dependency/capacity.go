@@ -160,7 +160,7 @@ func (b *Behaviour) checkCapacity(p check.Problems) {
 			in.Add("number", r.Number, "is described already")
 		}
 		numbers[r.Number] = true
-		for name, set := range map[string]bool{"replicas": r.Replicas != nil, "balancer": r.Balancer != nil, "replica": r.Behaviour.Replica != nil} {
+		for name, set := range map[string]bool{"replay": r.Replay != nil, "replicas": r.Replicas != nil, "balancer": r.Balancer != nil, "replica": r.Behaviour.Replica != nil} {
 			if set {
 				in.Add(name, "given", "belongs to all replicas together, not to one")
 			}

@@ -18,8 +18,10 @@ type Model struct {
 	firstToken     sampler
 	gap            sampler
 	tokens         int
+	recording      *Recording // nil for times of the study's own
 	cleanup        time.Duration
 	cost           float64
+	costs          bool // whether the study says what an attempt costs
 	failFirst      int32
 	failRatio      float64
 	failAfter      time.Duration
@@ -53,11 +55,14 @@ func (m *Model) Become(b Behaviour) {
 	if b.Tokens != nil {
 		m.tokens = *b.Tokens
 	}
+	if b.Replay != nil {
+		m.recording = b.Replay.Recording
+	}
 	if b.CancelCleanup != nil {
 		m.cleanup = *b.CancelCleanup
 	}
 	if b.Cost != nil {
-		m.cost = *b.Cost
+		m.cost, m.costs = *b.Cost, true
 	}
 	if b.Slowdown != nil {
 		m.slowdown = *b.Slowdown
@@ -78,8 +83,11 @@ func (m *Model) Become(b Behaviour) {
 type Answer struct {
 	Hangs      bool          // it never ends by itself
 	Fails      bool          // it ends in a failure
+	Cause      record.Cause  // of a failure that was recorded; record.None stands for record.Failure
 	After      time.Duration // when it ends, from its start
 	FirstToken time.Duration // from its start; record.Never but for streams
+	Tokens     int64         // of the answer; 0 when they are not known
+	Status     int32         // of a recorded answer; 0 for none
 	Cleanup    time.Duration // how long it lives on when it is cancelled
 	Cost       float64
 
@@ -89,6 +97,14 @@ type Answer struct {
 	Burns      bool          // when it is cancelled it goes on to its end
 	Heeds      bool          // it goes on no longer than to the deadline of its caller
 	Replica    int32         // which replica has it, from 0
+}
+
+// Failure returns why an answer that fails does.
+func (a *Answer) Failure() record.Cause {
+	if a.Cause == record.None {
+		return record.Failure
+	}
+	return a.Cause
 }
 
 // Answer decides on a request's nth attempt (from 0) at this dependency.
@@ -116,7 +132,9 @@ func (m *Model) answer(request int64, nth int32, a *Answer) {
 		a.After = m.failAfter
 		return
 	}
-	if m.firstToken != nil {
+	if m.recording != nil {
+		m.replay(a, m.chance.Draw(chance.Replay, request, m.id, uint64(nth)))
+	} else if m.firstToken != nil {
 		m.stream(a, m.chance.Draw(chance.Token, request, m.id, uint64(nth)))
 	} else if m.first != nil { // a service may do nothing of its own
 		sample := m.later
@@ -146,5 +164,7 @@ func (m *Model) stream(a *Answer, draw chance.Draw) {
 	}
 	if a.Fails {
 		a.FirstToken = record.Never // no token of an answer that failed counts
+		return
 	}
+	a.Tokens = int64(m.tokens)
 }

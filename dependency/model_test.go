@@ -67,10 +67,10 @@ func TestAnswer(t *testing.T) {
 			{Fails: true, Refused: true, FirstToken: record.Never, Cleanup: ms, Cost: 0.5},
 		}},
 		// a stream: the first token, then three gaps
-		{"stream", Behaviour{FirstToken: Fixed(100 * ms), TokenGap: Fixed(10 * ms), Tokens: p(4)}, []Answer{{After: 130 * ms, FirstToken: 100 * ms}}},
-		{"stream of one token", Behaviour{FirstToken: Fixed(100 * ms)}, []Answer{{After: 100 * ms, FirstToken: 100 * ms}}},
+		{"stream", Behaviour{FirstToken: Fixed(100 * ms), TokenGap: Fixed(10 * ms), Tokens: p(4)}, []Answer{{After: 130 * ms, FirstToken: 100 * ms, Tokens: 4}}},
+		{"stream of one token", Behaviour{FirstToken: Fixed(100 * ms)}, []Answer{{After: 100 * ms, FirstToken: 100 * ms, Tokens: 1}}},
 		// one that fails has no token that counts
-		{"stream that fails", Behaviour{FirstToken: Fixed(100 * ms), TokenGap: Fixed(10 * ms), Tokens: p(4), Fail: &Fail{First: 1}}, []Answer{bad(130 * ms), {After: 130 * ms, FirstToken: 100 * ms}}},
+		{"stream that fails", Behaviour{FirstToken: Fixed(100 * ms), TokenGap: Fixed(10 * ms), Tokens: p(4), Fail: &Fail{First: 1}}, []Answer{bad(130 * ms), {After: 130 * ms, FirstToken: 100 * ms, Tokens: 4}}},
 	}
 	for _, test := range tests {
 		var nth []int32
@@ -89,7 +89,7 @@ func TestBecome(t *testing.T) {
 		Latency: Every(Fixed(5 * ms)), Fail: &Fail{Ratio: 1, First: 3, After: p(ms)}, Cost: p(2.0), CancelCleanup: p(ms),
 	}, chance.New(1))
 	m.Become(Behaviour{FirstToken: Fixed(ms), TokenGap: Fixed(ms), Tokens: p(5)})
-	if got, want := m.Answer(0, 0), (Answer{After: 5 * ms, FirstToken: ms}); got != want {
+	if got, want := m.Answer(0, 0), (Answer{After: 5 * ms, FirstToken: ms, Tokens: 5}); got != want {
 		t.Errorf("a stream: %+v, want %+v", got, want)
 	}
 	m.Become(Behaviour{Latency: Every(Fixed(9 * ms))})

@@ -82,3 +82,10 @@ func (r *reader) timesOf(b *dependency.Behaviour) {
 	r.times(b.FirstToken, "first_token")
 	r.times(b.TokenGap, "token_gap")
 }
+
+// BehaviourText writes a behaviour in one line, as a study would.
+func BehaviourText(b dependency.Behaviour) string {
+	var w configWriter
+	w.value(reflect.ValueOf(&b).Elem())
+	return w.String()
+}

@@ -47,10 +47,13 @@ func (s *Study) check(p check.Problems, judge judge) {
 	check.Between(p, "callers", s.Callers, 1, mostCallers)
 	s.checkDependencies(p)
 	s.checkServices(p.In("services"))
+	s.checkReplays(p)
+	s.checkTargets(p)
 	s.checkPhases(p)
 	s.checkCompositions(p)
 	s.checkSLO(p.In("slo"))
 	s.checkFault(p.In("fault"))
+	s.checkCalibrate(p)
 	s.checkRecovery(p.In("recovery"))
 	s.checkDetector(p.In("recovery", "detector"))
 	s.Herd.check(p.In("herd"))
@@ -108,7 +111,9 @@ func counted(p check.Problems, path string, n int, what string) {
 }
 
 func (s *Study) checkDependencies(p check.Problems) {
-	counted(p, "dependencies", s.Dependencies.Len(), "dependency")
+	if !s.CallsReal() || s.Dependencies.Len() > mostListed {
+		counted(p, "dependencies", s.Dependencies.Len(), "dependency")
+	}
 	in := p.In("dependencies")
 	for name, b := range s.Dependencies.All() {
 		if name == allDependencies {
@@ -152,8 +157,10 @@ func (s *Study) checkPhases(p check.Problems) {
 		}
 		phase.Load.Check(in.In("load"), &s.Load, phase.For)
 		for name, b := range phase.Dependencies.All() {
-			if _, known := s.base(name); !known {
-				in.In("dependencies").Add(name, fmt.Sprintf("unknown dependency %q", name), "%s", suggest(name, s.Targets()))
+			if _, real := s.RealTarget(name); real {
+				in.In("dependencies").Add(name, nil, "%s is a real target, which behaves as it does: expected fault.inject to change it", name)
+			} else if _, known := s.base(name); !known {
+				in.In("dependencies").Add(name, fmt.Sprintf("unknown dependency %q", name), "%s", suggest(name, s.Callees()))
 			}
 			b.Check(in.In("dependencies", name))
 		}
@@ -214,13 +221,17 @@ func (s *Study) checkWhole(p check.Problems) {
 		s.doubtStack(p.In("services", name, "stack"), service.Stack, surroundings{within: s.Horizon, what: "the horizon"})
 	}
 	s.doubtUse(p)
+	s.doubtReplays(p)
 }
 
 // checkBehaviours reports what each dependency lacks in each phase: where the
 // phase changes it, else where it is described.
 func (s *Study) checkBehaviours(p check.Problems) {
-	for _, name := range s.Targets() {
-		base, _ := s.base(name)
+	for _, name := range s.Callees() {
+		base, simulated := s.base(name)
+		if !simulated {
+			continue
+		}
 		changed := 0
 		for i, phase := range s.Phases {
 			override, ok := phase.Dependencies.Get(name)

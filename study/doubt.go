@@ -139,7 +139,7 @@ func (s *Study) doubtUse(p check.Problems) {
 			p.In("compositions").Doubt(name, nil, "nothing ends a call of %s while it hangs: requests pile up until the horizon of %v; add a timeout, a limit or load.max_in_flight", hangs, s.Horizon)
 		}
 	}
-	for _, name := range s.Targets() {
+	for _, name := range s.Callees() {
 		if !called[name] {
 			p.In(s.described(name)).Doubt(name, nil, "no composition calls it")
 		}
@@ -149,8 +149,8 @@ func (s *Study) doubtUse(p check.Problems) {
 // calledBy returns the dependencies that a stack calls.
 func (s *Study) calledBy(stack Stack) map[string]bool {
 	calls := map[string]bool{}
-	if !ends(stack) && s.Dependencies.Len() > 0 {
-		calls[s.Dependencies.Names()[0]] = true
+	if only := s.onlyCallee(); !ends(stack) && only != "" {
+		calls[only] = true
 	}
 	holds(stack, func(s *Stage) bool {
 		if s.Call != "" {

@@ -47,7 +47,7 @@ func (s *Study) checkNumber(p check.Problems, measure, phase string, judge judge
 	case judge == nil:
 		return false, false
 	}
-	duration, err := judge(measure, phase != "", s.Targets())
+	duration, err := judge(measure, phase != "", s.Callees())
 	if err != nil {
 		p.Add("measure", strconv.Quote(clip(measure)), "%v", err)
 	}

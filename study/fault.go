@@ -2,13 +2,17 @@ package study
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"brunt/check"
 	"brunt/dependency"
+	"brunt/fault"
 	"brunt/measure"
 	"brunt/record"
+	"brunt/target"
 )
 
 // Fault makes a study a fault study: one phase begins with the fault, the run
@@ -22,10 +26,129 @@ type Fault struct {
 	Cooldown time.Duration `yaml:"cooldown"`
 	// The width of the buckets in which goodput is counted.
 	Bucket time.Duration `yaml:"bucket"`
-	// How long a replica is cut off the network, on real targets. 0 means that it is not.
+	// On real targets: what is done to the victim as the phase begins.
+	Inject *fault.Config `yaml:"inject"`
+	// On real targets: how long the victim is cut off the network as the phase begins: what is sent to it and from it is lost. 0s means that it is not.
 	BlackHole time.Duration `yaml:"black_hole"`
+	// On real targets: who it is done to. Without it the last replica of the testbed.
+	Victim *Victim `yaml:"victim"`
+	// On real targets without a testbed: the file of the front's access log, in the form of brunt's own, HAProxy's or nginx's of the examples. It tells who had a request that was never answered.
+	FrontLog string `yaml:"front_log"`
 	// Whether the fault ends by itself: what comes back then is the partition's end, and says nothing about the loss of a node.
 	PartitionHeals bool `yaml:"partition_heals"`
+}
+
+// Victim is who a real fault is done to.
+type Victim struct {
+	// Its name: that of a replica of the testbed, or what the front in use calls it in its answers and its log.
+	Name string `yaml:"name"`
+	// Where it is, host and port, outside of a testbed. It is probed there, and cut off there.
+	Address string `yaml:"address"`
+	// Its process, outside of a testbed.
+	PID int `yaml:"pid"`
+	// The path at its address that answers 200 to 299 when it is well, outside of a testbed.
+	Health string `yaml:"health"`
+}
+
+// SetDefaults sets the usual path of a health check.
+func (v *Victim) SetDefaults() { *v = Victim{Health: "/health"} }
+
+// Injected returns what is really done; nil for a simulated fault.
+func (f *Fault) Injected() *fault.Config {
+	if f.BlackHole > 0 {
+		var c fault.Config
+		c.SetDefaults()
+		c.Kind, c.For = fault.BlackHole, f.BlackHole
+		return &c
+	}
+	return f.Inject
+}
+
+// VictimName returns what the victim of a real fault is called.
+func (s *Study) VictimName() string {
+	switch {
+	case s.Fault == nil:
+		return ""
+	case s.Fault.Victim != nil && s.Fault.Victim.Name != "":
+		return s.Fault.Victim.Name
+	case s.Testbed != nil:
+		return s.Testbed.ReplicaName(s.Testbed.Replicas - 1)
+	}
+	return "the victim"
+}
+
+// checkInjected checks what is really done, and to whom.
+func (s *Study) checkInjected(p check.Problems) {
+	f := s.Fault
+	if f.Inject != nil {
+		f.Inject.Check(p.In("inject"))
+		if f.BlackHole > 0 {
+			p.Add("inject", f.Inject.Kind, "stands beside black_hole: expected the one or the other")
+		} else if f.Inject.Kind == fault.BlackHole {
+			p.Add("inject.kind", f.Inject.Kind, "is written as black_hole: 120s")
+		}
+	}
+	if f.FrontLog != "" && s.Testbed != nil {
+		p.Add("front_log", f.FrontLog, "the testbed's front has a log of its own: expected none")
+	}
+	if f.Injected() == nil {
+		if f.Victim != nil {
+			p.Add("victim", nil, "nothing is done to it: expected inject or black_hole too")
+		}
+		return
+	}
+	if !s.CallsReal() && f.Inject == nil {
+		return // black_hole only says what the simulation stands for
+	}
+	if !s.CallsReal() {
+		p.Add("inject", nil, "is done to real things, and the study calls none: expected a target, or dependencies in the phase that change")
+		return
+	}
+	s.checkVictim(p.In("victim"))
+}
+
+func (s *Study) checkVictim(p check.Problems) {
+	v, kind := s.Fault.Victim, s.Fault.Injected().Kind
+	if s.Testbed != nil {
+		if v == nil {
+			return
+		}
+		if v.Address != "" || v.PID != 0 || v.Health != "/health" {
+			p.Add("", nil, "is a replica of the testbed: expected its name alone")
+		}
+		if names := s.Testbed.ReplicaNames(); v.Name != "" && !slices.Contains(names, v.Name) {
+			p.Add("name", fmt.Sprintf("unknown replica %q", clip(v.Name)), "%s", suggest(v.Name, names))
+		}
+		return
+	}
+	if v == nil {
+		if kind != fault.Exec {
+			p.Add("", nil, "missing: expected who it is done to, {name: b, address: 127.0.0.1:8002, pid: 1234}")
+		}
+		return
+	}
+	if !strings.HasPrefix(v.Health, "/") {
+		p.Add("health", fmt.Sprintf("%q", clip(v.Health)), "expected a path such as /health")
+	}
+	if v.Address != "" {
+		if at, err := netip.ParseAddrPort(v.Address); err != nil || at.Port() == 0 {
+			p.Add("address", fmt.Sprintf("%q", clip(v.Address)), "expected an address and a port, such as 127.0.0.1:8002")
+		} else if !at.Addr().IsLoopback() && kind != fault.Exec {
+			p.Add("address", v.Address, "is not this machine: expected kind: exec, with commands that reach it")
+		}
+	}
+	switch kind {
+	case fault.Kill, fault.Freeze:
+		if v.PID <= 1 {
+			p.Add("pid", v.PID, "expected the process of the victim")
+		}
+	case fault.BlackHole:
+		if v.Address == "" {
+			p.Add("address", nil, "missing: expected what is cut off, such as 127.0.0.1:8002")
+		}
+	case fault.Mode:
+		p.Add("", nil, "kind mode is of a testbed's replicas: expected a testbed, or kind: exec")
+	}
 }
 
 // SetDefaults sets buckets of a second, and discards nothing.
@@ -58,6 +181,7 @@ func (s *Study) checkFault(p check.Problems) {
 	p.NotNegative("warmup", f.Warmup)
 	p.NotNegative("cooldown", f.Cooldown)
 	p.NotNegative("black_hole", f.BlackHole)
+	s.checkInjected(p)
 	p.Positive("bucket", f.Bucket)
 	if f.Phase == "" {
 		p.Add("phase", nil, "missing: expected the name of the phase that begins with the fault")
@@ -130,6 +254,11 @@ func (s *Study) streams() bool {
 			}
 		}
 		return false
+	}
+	for _, name := range s.realNames() {
+		if c, _ := s.RealTarget(name); c.Kind == target.OpenAI {
+			return true
+		}
 	}
 	return is(s.Dependencies) || slices.ContainsFunc(s.Phases, func(p Phase) bool { return is(p.Dependencies) })
 }

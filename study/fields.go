@@ -10,6 +10,7 @@ import (
 	"brunt/check"
 	"brunt/dependency"
 	"brunt/measure"
+	"brunt/target"
 )
 
 // field is one setting of a configuration struct.
@@ -74,8 +75,10 @@ var (
 	behaviourType = reflect.TypeFor[dependency.Behaviour]()
 	roomType      = reflect.TypeFor[dependency.Room]()
 	serviceType   = reflect.TypeFor[Service]()
+	targetType    = reflect.TypeFor[target.Config]()
 	byAttemptType = reflect.TypeFor[dependency.ByAttempt]()
 	gatesType     = reflect.TypeFor[Gates]()
+	replayType    = reflect.TypeFor[dependency.Replay]()
 	quantityType  = reflect.TypeFor[Quantity]()
 	textType      = reflect.TypeFor[encoding.TextUnmarshaler]()
 	defaultsType  = reflect.TypeFor[interface{ SetDefaults() }]()
@@ -93,7 +96,7 @@ type mapping interface {
 }
 
 // shorthand is the setting that a word stands for where a mapping could be.
-var shorthand = map[reflect.Type]string{gatesType: "enforce", latencyType: "constant", byAttemptType: "constant"}
+var shorthand = map[reflect.Type]string{replayType: "folder", gatesType: "enforce", latencyType: "constant", byAttemptType: "constant"}
 
 // isText reports whether a type can be written as a word.
 func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textType) }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,21 +31,34 @@ func (r *reader) readFiles(s *Study) {
 	if s.Load.Trace != "" {
 		s.Load.Instants = r.instants(s.Load.Trace, s.end())
 	}
-	behaviours := func(of Ordered[dependency.Behaviour], path string) {
-		for name, b := range of.All() {
-			at := join(path, name)
-			if l := b.Latency; l != nil {
-				r.times(&l.Latency, at+".latency")
-				r.times(l.First, at+".latency.first")
-				r.times(l.Later, at+".latency.later")
-			}
-			r.times(b.FirstToken, at+".first_token")
-			r.times(b.TokenGap, at+".token_gap")
+	for name, b := range s.Dependencies.All() {
+		r.filesOf(&b, "dependencies", name)
+	}
+	for name, service := range s.Services.All() {
+		r.filesOf(&service.Behaviour, "services", name)
+	}
+	for i, p := range s.Phases {
+		for name, b := range p.Dependencies.All() {
+			r.filesOf(&b, "phases", strconv.Itoa(i), "dependencies", name)
 		}
 	}
-	behaviours(s.Dependencies, "dependencies")
-	for i, p := range s.Phases {
-		behaviours(p.Dependencies, fmt.Sprintf("phases.%d.dependencies", i))
+}
+
+// filesOf fills in what the files hold that a behaviour names, and its replicas.
+func (r *reader) filesOf(b *dependency.Behaviour, steps ...string) {
+	at := strings.Join(steps, ".")
+	if l := b.Latency; l != nil {
+		r.times(&l.Latency, at+".latency")
+		r.times(l.First, at+".latency.first")
+		r.times(l.Later, at+".latency.later")
+	}
+	r.times(b.FirstToken, at+".first_token")
+	r.times(b.TokenGap, at+".token_gap")
+	r.replays(b, steps...)
+	for i := range b.Replica {
+		one := b.Replica[i].Behaviour
+		one.Replay, one.Replica = nil, nil // they are refused there
+		r.filesOf(&one, append(slices.Clone(steps), "replica", strconv.Itoa(i))...)
 	}
 }
 
@@ -128,8 +142,16 @@ func (r *reader) lines(name, path string, take func(string) (want string)) {
 		fail(want)
 		return
 	}
+	if r.scan(name, data, fail, take) == 0 {
+		fail("holds nothing: expected a time a line")
+	}
+}
+
+// scan gives each line that is no comment to take, and returns how many there
+// are. The rest of a hopeless file is not read.
+func (r *reader) scan(name string, data []byte, fail func(want string), take func(string) (want string)) (lines int) {
 	const most = 20
-	faults, n := 0, 0
+	faults := 0
 	for number, line := 1, []byte(nil); len(data) > 0; number++ {
 		line, data, _ = bytes.Cut(data, []byte("\n"))
 		line, _, _ = bytes.Cut(line, []byte("#"))
@@ -137,7 +159,7 @@ func (r *reader) lines(name, path string, take func(string) (want string)) {
 		if text == "" {
 			continue
 		}
-		n++
+		lines++
 		want := take(text)
 		if want == "" {
 			continue
@@ -146,12 +168,10 @@ func (r *reader) lines(name, path string, take func(string) (want string)) {
 		r.errs = append(r.errs, Error{File: name, Line: number, Column: column, Value: clip(strconv.Quote(text)), Want: want})
 		if faults++; faults == most {
 			fail(fmt.Sprintf("more than %d faults: the rest was not read", most))
-			return
+			break
 		}
 	}
-	if n == 0 {
-		fail("holds nothing: expected a time a line")
-	}
+	return lines
 }
 
 // load returns the content of a file in the study's folder, or what was
@@ -168,7 +188,16 @@ func (r *reader) load(name string) (data []byte, want string) {
 	case !filepath.IsLocal(filepath.FromSlash(name)):
 		return nil, "expected a file in the study's folder, so that the results can keep a copy"
 	}
-	f, err := os.Open(filepath.Join(r.folder, filepath.FromSlash(name)))
+	if data, want = readFile(filepath.Join(r.folder, filepath.FromSlash(name))); want != "" {
+		return nil, want
+	}
+	r.files = append(r.files, File{name, data})
+	return data, ""
+}
+
+// readFile returns the content of a file, or what was expected instead.
+func readFile(path string) (data []byte, want string) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Sprintf("cannot be read: %v", err)
 	}
@@ -183,6 +212,5 @@ func (r *reader) load(name string) (data []byte, want string) {
 	case len(data) > mostFileBytes:
 		return nil, fmt.Sprintf("has more than %d MB", mostFileBytes>>20)
 	}
-	r.files = append(r.files, File{name, data})
 	return data, ""
 }

@@ -31,6 +31,8 @@ func kindOf(t reflect.Type) string {
 		return reported + ", " + enforced + " or a mapping with " + strings.Join(fieldNames(t), ", ")
 	case t == latencyType || t == byAttemptType:
 		return "a duration, or a mapping with one of " + strings.Join(fieldNames(t), ", ")
+	case t == replayType:
+		return "the folder of a run, a recording, or a mapping with " + strings.Join(fieldNames(t), ", ")
 	case t == stageType:
 		return "a stage: a mapping with exactly one of " + strings.Join(fieldNames(t), ", ")
 	case isMap:

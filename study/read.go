@@ -24,6 +24,9 @@ type Options struct {
 	// Folder is where files that the study names are looked for. Without it,
 	// beside the study.
 	Folder string
+	// Files are at hand, under the names that the study has for them, and are not
+	// looked for: those of another study, see [Study.Files].
+	Files []File
 	// Measure judges the name of a measure in an expectation about one phase,
 	// or about the whole run, and says whether it is a duration, which its
 	// limits must then be too. Its error says what was expected. Without it
@@ -47,6 +50,8 @@ type reader struct {
 	sets     map[*yaml.Node]string // nodes that come from a --set
 	files    []File
 	protocol *Protocol // nil for none
+
+	recordings recordings
 }
 
 // origin is what a study remembers of its reading.
@@ -55,6 +60,7 @@ type origin struct {
 	warnings Errors
 	files    []File
 	protocol *Protocol
+	rateSet  bool // the rate of the load comes from a --set
 }
 
 // Read reads a study, overrides it with settings, and checks it. The source is
@@ -69,6 +75,7 @@ func Read(source string, o Options) (*Study, error) {
 	if o.Folder != "" {
 		r.folder = o.Folder
 	}
+	r.files = slices.Clone(o.Files)
 	return r.read(text)
 }
 
@@ -143,8 +150,8 @@ func (r *reader) read(text []byte) (*Study, error) {
 		return nil, r.errs
 	}
 	warnings.sort()
-	s.origin = &origin{yaml: text, warnings: warnings, files: r.files, protocol: r.protocol}
-	if len(r.options.Sets) > 0 {
+	s.origin = &origin{yaml: text, warnings: warnings, files: r.files, protocol: r.protocol, rateSet: r.places["load.rate"].set != ""}
+	if len(r.options.Sets) > 0 || r.recordings.moved {
 		out, err := r.write()
 		if err != nil {
 			return nil, err

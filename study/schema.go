@@ -28,7 +28,7 @@ func Schema() []byte {
 	root := r.ReflectFromType(reflect.TypeFor[Study]())
 	defs := root.Definitions
 	// what stands in a mapping by name is not found from the root
-	for _, t := range []reflect.Type{reflect.TypeFor[Stage](), byAttemptType, behaviourType, serviceType} {
+	for _, t := range []reflect.Type{reflect.TypeFor[Stage](), byAttemptType, behaviourType, serviceType, targetType} {
 		for name, def := range r.ReflectFromType(t).Definitions {
 			defs[name] = def
 		}
@@ -61,12 +61,13 @@ func commentOf(t reflect.Type, field string) string {
 
 // required lists what a struct cannot go without.
 var required = map[reflect.Type][]string{
-	reflect.TypeFor[Study]():       {"study", "dependencies", "phases", "compositions"},
+	reflect.TypeFor[Study]():       {"study", "phases", "compositions"},
 	reflect.TypeFor[Phase]():       {"name", "for"},
 	reflect.TypeFor[Fallback]():    {"to"},
 	reflect.TypeFor[Expectation](): {"measure"},
 	reflect.TypeFor[Comparison]():  {"measure", "compositions"},
 	reflect.TypeFor[Fault]():       {"phase"},
+	reflect.TypeFor[Testbed]():     {"behaviour"},
 }
 
 const (
@@ -138,7 +139,10 @@ func completeSchema(s *jsonschema.Schema, t reflect.Type, defs jsonschema.Defini
 	}
 	if isText(t) { // a word or a duration will do
 		word := schemaOf(durationType)
-		if t == gatesType {
+		switch t {
+		case replayType:
+			word = &jsonschema.Schema{Type: "string", Pattern: `\S`}
+		case gatesType:
 			word = &jsonschema.Schema{Type: "string", Enum: []any{reported, enforced}}
 		}
 		fields := *s

@@ -13,6 +13,9 @@ func (s *Study) described(name string) string {
 	if _, ok := s.Services.Get(name); ok {
 		return "services"
 	}
+	if _, ok := s.RealTarget(name); ok {
+		return "targets"
+	}
 	return "dependencies"
 }
 

@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,8 +28,8 @@ func (s *Study) checkStack(stack Stack, p check.Problems, depth int) {
 			in.Add("", nil, "calls nothing: expected the name of a dependency")
 			continue
 		default:
-			if _, known := s.base(stage.Call); !known {
-				in.Add("call", fmt.Sprintf("unknown dependency %q", stage.Call), "%s", suggest(stage.Call, s.Targets()))
+			if !slices.Contains(s.Callees(), stage.Call) {
+				in.Add("call", fmt.Sprintf("unknown dependency %q", stage.Call), "%s", suggest(stage.Call, s.Callees()))
 			}
 		}
 		if !last {
@@ -38,7 +39,7 @@ func (s *Study) checkStack(stack Stack, p check.Problems, depth int) {
 	if ends(stack) {
 		return
 	}
-	switch n := len(s.Targets()); {
+	switch n := len(s.Callees()); {
 	case depth > 0:
 		p.Add("", nil, "a branch ends in {call: NAME} or in another fallback: expected one of them last")
 	case n > 1:
@@ -83,8 +84,8 @@ func (s *Study) bound(stack Stack) policy.Bound {
 	rest := len(stack)
 	switch {
 	case !ends(stack):
-		if s.Dependencies.Len() > 0 {
-			b = s.boundOf(s.Dependencies.Names()[0])
+		if only := s.onlyCallee(); only != "" {
+			b = s.boundOf(only)
 		}
 	case stack[rest-1].Fallback != nil:
 		rest--
@@ -106,7 +107,7 @@ func (s *Study) bound(stack Stack) policy.Bound {
 
 func (s *Study) boundOf(target string) policy.Bound {
 	longest, bounded := s.worst(target)
-	if !bounded {
+	if _, real := s.RealTarget(target); real || !bounded {
 		longest = policy.Unbounded
 	}
 	b := policy.Bound{Attempts: 1, Longest: longest}

@@ -11,6 +11,7 @@ import (
 	"brunt/load"
 	"brunt/measure"
 	"brunt/policy"
+	"brunt/target"
 )
 
 // Study is one study file.
@@ -37,6 +38,12 @@ type Study struct {
 	Dependencies Ordered[dependency.Behaviour] `yaml:"dependencies"`
 	// Simulated dependencies that call others: each with a stack of its own.
 	Services Ordered[Service] `yaml:"services"`
+	// A real thing to call, on the real clock. Stacks call it by the name target.
+	Target *target.Config `yaml:"target"`
+	// Several real things to call, by name.
+	Targets Ordered[target.Config] `yaml:"targets"`
+	// What brunt starts for each composition and ends with it: replicas of a mock inference server, and a front before them. The target without a url is that front.
+	Testbed *Testbed `yaml:"testbed"`
 	// How many callers make the requests, each with policy state of its own. They take turns or, with poisson arrivals, are drawn.
 	Callers int `yaml:"callers" config:"changed"`
 	// The phases, one after the other.
@@ -47,6 +54,8 @@ type Study struct {
 	SLO *measure.SLO `yaml:"slo"`
 	// The fault of a fault study. Without it the run is not cut into windows.
 	Fault *Fault `yaml:"fault"`
+	// How the capacity of what the study calls is measured, before it runs; a share of it becomes load.rate. Without it the study runs at its own rate.
+	Calibrate *Calibrate `yaml:"calibrate"`
 	// How recovery is judged.
 	Recovery Recovery `yaml:"recovery"`
 	// How attempts are counted into buckets to show a herd.
@@ -323,13 +332,14 @@ func (s *Study) Caller(request int64) int32 {
 	return int32(request % int64(s.Callers))
 }
 
-// Targets returns the names of what can be called: the dependencies, then the
-// services.
-func (s *Study) Targets() []string {
-	if s.Services.Len() == 0 {
+// Callees returns the names of what can be called: the dependencies, then the
+// services, then the real targets.
+func (s *Study) Callees() []string {
+	real := s.realNames()
+	if s.Services.Len()+len(real) == 0 {
 		return s.Dependencies.Names()
 	}
-	return slices.Concat(s.Dependencies.Names(), s.Services.Names())
+	return slices.Concat(s.Dependencies.Names(), s.Services.Names(), real)
 }
 
 // base returns how a dependency or service behaves but for the phases.

@@ -8,7 +8,8 @@ import (
 )
 
 // YAML returns the study as it is run, with all settings applied: what stands
-// beside its results. It reads back to an equal study. Without settings it is
+// beside its results. It reads back to an equal study. Without settings, and
+// without the folder of a run that it replays, it is
 // the file itself. Comments stay.
 func (s *Study) YAML() []byte {
 	if s.origin == nil {

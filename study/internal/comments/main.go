@@ -23,7 +23,7 @@ import (
 
 // packages are the folders of the packages that declare settings, from that
 // of package study.
-var packages = []string{"study", "load", "policy", "dependency", "measure"}
+var packages = []string{"study", "load", "policy", "dependency", "measure", "target", "fault", "front"}
 
 const out = "comments.json"
 
