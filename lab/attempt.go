@@ -68,6 +68,7 @@ func (c *caller) Start(call policy.Call, to policy.Receiver) (policy.Running, po
 	q.row.Attempts++
 	q.row.Cost += answer.Cost
 	q.alive++
+	r.tally.attempts++
 	if r.active++; r.active > r.peakAttempts {
 		r.peakAttempts, r.peakAttemptsAt = r.active, now
 	}
@@ -183,7 +184,7 @@ func (a *attempt) report(o policy.Outcome) {
 // for a service the calls that it makes.
 func (a *attempt) work() policy.Outcome {
 	if a.answer.Fails {
-		return a.end(record.Failure)
+		return a.end(a.answer.Failure())
 	}
 	stack := a.runner.services[a.row.Dependency]
 	if stack == nil {
@@ -258,6 +259,10 @@ func (a *attempt) end(cause record.Cause) policy.Outcome {
 	if !a.row.Cancelled {
 		a.row.Cause = cause
 		a.row.End = a.runner.loop.Now()
+		a.row.Status = a.answer.Status
+		if cause == record.None && a.answer.Tokens > 0 {
+			a.row.Tokens = a.answer.Tokens
+		}
 		a.row.Pending = a.open && a.answered()
 		a.runner.clusters[a.row.Dependency].Ended(a.answer.Replica)
 	}

@@ -62,7 +62,7 @@ func (b *builder) branch(s study.Stack, path string) built {
 			inner = b.call(last.Call)
 		}
 	} else {
-		inner = b.call(b.runner.study.Dependencies.Names()[0])
+		inner = b.call(b.runner.study.Callees()[0])
 	}
 	retries := uint64(0)
 	for i := rest - 1; i >= 0; i-- {
@@ -162,7 +162,11 @@ func (b *builder) fallback(f *study.Fallback, path string) built {
 }
 
 func (b *builder) call(name string) built {
-	return built{stage: &caller{b.runner, b.runner.target(name)}}
+	i := b.runner.target(name)
+	if m := b.runner.remotes[i]; m != nil {
+		return built{stage: m}
+	}
+	return built{stage: &caller{b.runner, i}}
 }
 
 func join(path, step string) string {

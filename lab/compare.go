@@ -99,6 +99,9 @@ func CompareRuns(a, b *Result, rules []string) (*RunComparison, error) {
 		if !r.Valid {
 			return nil, fmt.Errorf("the run of %s, study %s, is not valid: its numbers cannot be compared", r.Instrument.Version, r.Study)
 		}
+		if r.Aborted {
+			return nil, fmt.Errorf("the run of %s, study %s, was aborted: numbers of a part of it cannot be compared", r.Instrument.Version, r.Study)
+		}
 	}
 	c := &RunComparison{A: a.compared(), B: b.compared(), Compositions: []ComparedComposition{}, Rules: []RuleVerdict{}}
 	c.Paired, c.Reason = paired(a, b)

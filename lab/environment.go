@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -97,4 +98,20 @@ func ThisInstrument() Instrument {
 		i.Commit = &rev
 	}
 	return i
+}
+
+// wallAfter is [time.After], for what waits for processes.
+func wallAfter(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// fingerprint says on what machine something runs: its processor, how that is
+// clocked, how many there are, and the kernel.
+func fingerprint() string {
+	governor := firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	if governor == "" {
+		governor = "no governor"
+	}
+	return strings.Join([]string{
+		field("/proc/cpuinfo", "model name", ":"), governor,
+		strconv.Itoa(runtime.NumCPU()) + " processors", firstLine("/proc/sys/kernel/osrelease"),
+	}, ", ")
 }

@@ -17,7 +17,9 @@ import (
 // is made from the numbers alone; one that they do not bear out is left out.
 func findings(s *study.Study, r *Result) []string {
 	f := finder{study: s, result: r, list: []string{}}
-	if r.Aborted {
+	if r.Kill != nil {
+		f.add("%s", r.Kill.sentence())
+	} else if r.Aborted {
 		f.add("The run was aborted: arrivals stopped early, and every number is about those that had been offered by then.")
 	}
 	f.instrument()
@@ -36,6 +38,7 @@ func findings(s *study.Study, r *Result) []string {
 			f.providers()
 		}
 	}
+	f.realFault()
 	f.fault()
 	f.overload()
 	f.ties()

@@ -11,6 +11,7 @@ import (
 
 	"brunt/record"
 	"brunt/record/parquet"
+	"brunt/record/spool"
 	"brunt/study"
 )
 
@@ -52,8 +53,10 @@ func (f *Folder) claim(foreign []string) error {
 	} else if held {
 		return fmt.Errorf("another run is writing to the output folder %s: name another one with --out", f.path)
 	}
-	for _, name := range append(foreign, ResultFile) {
-		if _, err := os.Lstat(filepath.Join(f.path, name)); err == nil {
+	for _, name := range append(foreign, ResultFile, spool.File) {
+		if _, err := os.Lstat(filepath.Join(f.path, name)); err == nil && name == spool.File {
+			return fmt.Errorf("the output folder %s holds the rows of a run that did not end (%s): name another one with --out, or look at them with brunt report %s", f.path, name, f.path)
+		} else if err == nil {
 			return fmt.Errorf("the output folder %s holds results already (%s): name another one with --out, or remove it", f.path, name)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("look into the output folder: %w", err)
@@ -80,7 +83,8 @@ func (f *Folder) Close() error {
 // Path returns the folder's path.
 func (f *Folder) Path() string { return f.path }
 
-// Write writes a file whole or not at all.
+// Write writes a file whole or not at all. When result.json is there, nobody
+// needs the spool any more, and it goes.
 func (f *Folder) Write(name string, write func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -106,7 +110,13 @@ func (f *Folder) Write(name string, write func(io.Writer) error) (err error) {
 	if err = tmp.Close(); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), filepath.Join(f.path, name))
+	if err = os.Rename(tmp.Name(), filepath.Join(f.path, name)); err != nil || name != ResultFile {
+		return err
+	}
+	if err := os.Remove(filepath.Join(f.path, spool.File)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // WriteEnvironment writes environment.json.
@@ -142,7 +152,8 @@ func (f *Folder) WriteStudy(s *study.Study) error {
 
 // Open makes the result of a folder again: from its rows when it has them,
 // else from result.json. What rows cannot tell (which brunt made them, the
-// environment, the artefacts of ties) is taken from the files beside them.
+// environment, the artefacts of ties) is taken from the files beside them. The
+// error for a folder without a result is [ErrNoResult]: [OpenKilled] may find one.
 func Open(path string) (*Folder, *Result, *Environment, error) {
 	f := &Folder{path: path}
 	stored, env := &Result{}, &Environment{}
@@ -155,19 +166,48 @@ func Open(path string) (*Folder, *Result, *Environment, error) {
 	if err := f.read(EnvironmentFile, env); err != nil {
 		return nil, nil, nil, err
 	}
-	s, err := study.Read(filepath.Join(path, StudyFile), study.Options{})
+	s, err := f.study(stored.StudySHA256, ResultFile)
 	if err != nil {
 		return nil, nil, nil, err
-	}
-	if sum := studySum(s); sum != stored.StudySHA256 {
-		return nil, nil, nil, fmt.Errorf("%s is not the study that was run (its SHA-256 is %s, that in %s is %s): put the study back, or run this one",
-			filepath.Join(path, StudyFile), sum, ResultFile, stored.StudySHA256)
 	}
 	if !f.hasRows() {
 		return f, stored, env, nil
 	}
 	result, err := f.remake(s, stored)
 	return f, result, env, err
+}
+
+// study reads the study, which must be the one that a file of the run names.
+func (f *Folder) study(sum, named string) (*study.Study, error) {
+	s, err := study.Read(filepath.Join(f.path, StudyFile), study.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if is := studySum(s); is != sum {
+		return nil, fmt.Errorf("%s is not the study that was run (its SHA-256 is %s, that in %s is %s): put the study back, or run this one",
+			filepath.Join(f.path, StudyFile), is, named, sum)
+	}
+	return s, nil
+}
+
+// ErrNoResult says that a folder holds no result.
+var ErrNoResult = errors.New("no result")
+
+// noResult is that error in words.
+type noResult struct{ error }
+
+func (noResult) Is(target error) bool { return target == ErrNoResult }
+
+// without says that the folder lacks a file that every result has.
+func (f *Folder) without(name string) error {
+	err := fmt.Errorf("%s holds no %s: it is no result folder, or its run did not end", f.path, name)
+	if name != ResultFile {
+		return err
+	}
+	if _, there := os.Lstat(filepath.Join(f.path, spool.File)); there == nil {
+		err = fmt.Errorf("%s holds no %s: its run did not end; when it is not running any more, brunt report %s makes what can be made of it", f.path, name, f.path)
+	}
+	return noResult{err}
 }
 
 // hasRows reports whether any of the row files is there. One that lacks the
@@ -190,7 +230,7 @@ func (f *Folder) read(name string, into any) error {
 		return fmt.Errorf("read the results: %w", statErr)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds no %s: it is no result folder, or its run did not end", f.path, name)
+		return f.without(name)
 	} else if err != nil {
 		return fmt.Errorf("read the results: %w", err)
 	}
@@ -201,7 +241,7 @@ func (f *Folder) read(name string, into any) error {
 }
 
 func (f *Folder) remake(s *study.Study, stored *Result) (*Result, error) {
-	rows, err := parquet.Read(f.path, s.Targets())
+	rows, err := parquet.Read(f.path, s.Callees())
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +253,7 @@ func (f *Folder) remake(s *study.Study, stored *Result) (*Result, error) {
 	}
 	r := newResult(s, stored.Instrument)
 	r.Aborted, r.Ties, r.TiesReason, r.LoadCuts = stored.Aborted, stored.Ties, stored.TiesReason, stored.LoadCuts
+	r.Calibration, r.Killed, r.Kill = stored.Calibration, stored.Killed, stored.Kill
 	var watched []Gate
 	for _, g := range stored.Gates {
 		if g.Name == gateCPU || g.Name == gateGC {

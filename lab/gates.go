@@ -34,7 +34,12 @@ const (
 	gateBaseline     = "baseline goodput"
 	gateShare        = "share of the baseline's requests at each replica"
 	gateFire         = "fault fired within"
+	gateEffect       = "effect of the fault seen"
+	gateHeal         = "end of the fault seen"
+	gateReset        = "requests of the victim in flight that ended errored"
 	gateStale        = "stale route seen for"
+	gateMachine      = "different machines"
+	gateQueue        = "mean queue of a replica in the baseline"
 )
 
 // measured sets the value of a gate and judges it: it must be at most the
@@ -79,14 +84,7 @@ func gates(s *study.Study, compositions []measure.Composition, watched []Gate, a
 	own := []Gate{{Name: gateLost}, {Name: gateActive}}
 	if s.Fault != nil {
 		own = append(own, baselineGate(s, compositions))
-		for _, g := range []Gate{
-			{Name: gateShare, Limit: 100 * s.Gates.ShareMin.Float(), Unit: "%", AtLeast: true},
-			{Name: gateFire, Limit: inMillis(s.Gates.FireWithin), Unit: "ms"},
-			{Name: gateStale, Limit: inMillis(s.Gates.StaleAtLeast), Unit: "ms", AtLeast: true},
-		} {
-			g.Reason = "does not apply: the fault is simulated, in one dependency without replicas"
-			own = append(own, g)
-		}
+		own = append(own, faultGates(s, compositions)...)
 	}
 	own[0].measured(lost)
 	own[1].measured(active)
@@ -118,9 +116,9 @@ func gates(s *study.Study, compositions []measure.Composition, watched []Gate, a
 	case aborted:
 		send[2].Reason = "not measured: the run was aborted, and arrivals stopped early"
 	case scheduled.Exact():
-		send[2].measured(float64(max(0, scheduled.Expected()*int64(len(compositions))-offered)))
-	default:
-		send[2].measured(0) // the schedule is drawn as the run goes; each arrival of it was dispatched
+		send[2].measured(float64(max(0, scheduled.Expected()*int64(len(compositions))-offered) + unsent(s, compositions)))
+	default: // the schedule is drawn as the run goes; each arrival of it was dispatched
+		send[2].measured(float64(unsent(s, compositions)))
 	}
 	for i := range watch {
 		watch[i].Reason = "not measured"

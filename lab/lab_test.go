@@ -31,7 +31,7 @@ func writer(b []byte) func(io.Writer) error {
 // virtually returns what runs jobs on the virtual clock.
 func virtually(all []job) func(int, record.Sink) error {
 	return func(i int, sink record.Sink) error {
-		return runJob(context.Background(), all, i, sink, false, nil, nil)
+		return runJob(context.Background(), all, i, sink, false, nil, nil, nil)
 	}
 }
 

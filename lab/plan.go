@@ -13,7 +13,7 @@ import (
 // plan says what the rows of a study's compositions are held against.
 func plan(s *study.Study) measure.Plan {
 	p := measure.Plan{
-		Dependencies: s.Targets(),
+		Dependencies: s.Callees(),
 		Horizon:      s.Horizon,
 		HerdBucket:   s.Herd.Bucket,
 		Sampled:      !deterministic(s),
@@ -69,7 +69,7 @@ func trigger(s *study.Study) (t *measure.Trigger, reason string) {
 // stations says what workers each target has.
 func stations(s *study.Study) []measure.Station {
 	var list []measure.Station
-	for _, name := range s.Targets() {
+	for _, name := range s.Callees() {
 		var station measure.Station
 		base := 0 // a phase that leaves the target as it is
 		for i, phase := range s.Phases {
@@ -112,7 +112,7 @@ func random(s *study.Study) bool {
 		return true
 	}
 	for i := range s.Phases {
-		for _, name := range s.Targets() {
+		for _, name := range s.Callees() {
 			if b := s.Behaviour(i, name); b.Random() {
 				return true
 			}

@@ -13,7 +13,7 @@ import (
 // dead returns the first dependency that some phases leave without any answer,
 // and those phases.
 func dead(s *study.Study) (name string, phases []int) {
-	for _, name := range s.Targets() {
+	for _, name := range s.Callees() {
 		for i := range s.Phases {
 			if b := s.Behaviour(i, name); b.NeverSucceeds() {
 				phases = append(phases, i)

@@ -125,7 +125,7 @@ func watch(t *rapid.T, s *study.Study) *watcher {
 		replicas := reflect.ValueOf(c).Elem().FieldByName("replicas")
 		for k := range replicas.Len() {
 			if load := replicas.Index(k).FieldByName("load").Int(); load != 0 {
-				t.Fatalf("%s: replica %d has a load of %d after the end", s.Targets()[i], k, load)
+				t.Fatalf("%s: replica %d has a load of %d after the end", s.Callees()[i], k, load)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func watch(t *rapid.T, s *study.Study) *watcher {
 func (w *watcher) Happen() {
 	r := w.runner
 	now := r.loop.Now()
-	for target := range w.study.Targets() {
+	for target := range w.study.Callees() {
 		for replica := range w.replicas(int32(target), now) {
 			at := place{int32(target), int32(replica)}
 			if station := r.clusters[target].Station(at.replica); station != nil {
@@ -206,7 +206,7 @@ func (w *watcher) replicas(target int32, now time.Duration) int {
 		if from, _ := w.study.Span(i); from > now {
 			break
 		}
-		if n := w.study.Behaviour(i, w.study.Targets()[target]).Replicas; n != nil {
+		if n := w.study.Behaviour(i, w.study.Callees()[target]).Replicas; n != nil {
 			most = max(most, *n)
 		}
 	}
@@ -217,7 +217,7 @@ func (w *watcher) replicas(target int32, now time.Duration) int {
 func (w *watcher) behaviour(at place, now time.Duration) dependency.Behaviour {
 	for i := range w.study.Phases {
 		if _, to := w.study.Span(i); now < to || i == len(w.study.Phases)-1 {
-			return w.study.Behaviour(i, w.study.Targets()[at.target]).Of(int(at.replica))
+			return w.study.Behaviour(i, w.study.Callees()[at.target]).Of(int(at.replica))
 		}
 	}
 	panic("lab: a study without phases")
@@ -316,7 +316,7 @@ func (w *watcher) orders() {
 		}
 	}
 	for at, list := range stations {
-		name := w.study.Targets()[at.target]
+		name := w.study.Callees()[at.target]
 		for _, a := range list {
 			taken := a.Start + a.Wait
 			if a.Busy == 0 {
@@ -352,7 +352,7 @@ func (w *watcher) workIsDone() {
 		if w.runner.clusters[at.target].Station(at.replica) == nil || w.runner.services[at.target] != nil || a.Cause == record.Overload {
 			continue
 		}
-		model := dependency.New(w.study.Targets()[at.target], w.behaviour(at, a.Start), w.study.Luck())
+		model := dependency.New(w.study.Callees()[at.target], w.behaviour(at, a.Start), w.study.Luck())
 		answer := model.Answer(a.Request, a.Nth)
 		switch gone := a.CleanupEnd - answer.Cleanup; {
 		case answer.Refused:
@@ -392,7 +392,7 @@ func (w *watcher) endOfWork(at place, now, left time.Duration) time.Duration {
 		if now >= to {
 			continue
 		}
-		b := w.study.Behaviour(i, w.study.Targets()[at.target]).Of(int(at.replica))
+		b := w.study.Behaviour(i, w.study.Callees()[at.target]).Of(int(at.replica))
 		switch {
 		case b.Paused != nil && *b.Paused:
 			now = to

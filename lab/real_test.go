@@ -63,10 +63,10 @@ func differences(t *testing.T, real, virtual *study.Study, i int) (apart []strin
 		return &c
 	}
 	got := one(func(m *measure.Recorder) error {
-		return runJob(context.Background(), jobs(real), i, m, false, nil, nil)
+		return runJob(context.Background(), jobs(real), i, m, false, nil, nil, nil)
 	})
 	exact := one(func(m *measure.Recorder) error {
-		return runJob(context.Background(), jobs(virtual), i, m, false, nil, nil)
+		return runJob(context.Background(), jobs(virtual), i, m, false, nil, nil, nil)
 	})
 	stack, _ := virtual.Compositions.Get(name)
 	var noisy []*measure.Composition

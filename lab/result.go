@@ -22,9 +22,12 @@ type Result struct {
 	Deterministic bool                  `json:"deterministic"` // a virtual run without any draw: it has no sampling error
 	Config        json.RawMessage       `json:"config"`        // the study as run, with defaults
 	Instrument    Instrument            `json:"instrument"`
-	StudySHA256   string                `json:"study_sha256"` // of study.yaml beside the result
-	Protocol      *Protocol             `json:"protocol"`     // null when the study names none
+	StudySHA256   string                `json:"study_sha256"`          // of study.yaml beside the result
+	Protocol      *Protocol             `json:"protocol"`              // null when the study names none
+	Calibration   *Calibrated           `json:"calibration,omitempty"` // what the load was taken from
 	Valid         bool                  `json:"valid"`
+	Killed        bool                  `json:"killed,omitempty"` // it did not come to its end; it is aborted too
+	Kill          *Kill                 `json:"kill,omitempty"`   // where it broke off
 	Aborted       bool                  `json:"aborted"`
 	Gates         []Gate                `json:"gates"`
 	Compositions  []measure.Composition `json:"compositions"` // null when the run is not valid
@@ -35,6 +38,8 @@ type Result struct {
 	TiesReason    string                `json:"ties_reason,omitempty"`
 	LoadCuts      []LoadCut             `json:"load_cuts,omitempty"`    // of each composition that stays down after the trigger is gone
 	FaultReason   string                `json:"fault_reason,omitempty"` // why recovery from the study's fault is not there
+	NodeLoss      *NodeLoss             `json:"node_loss,omitempty"`    // of a real black hole
+	Replays       []Replay              `json:"replays,omitempty"`      // recordings that stood in for dependencies
 	Findings      []string              `json:"findings"`
 	Expectations  []Verdict             `json:"expectations"`
 

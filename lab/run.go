@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -21,7 +22,6 @@ import (
 	"brunt/load"
 	"brunt/measure"
 	"brunt/record"
-	"brunt/record/parquet"
 	"brunt/study"
 )
 
@@ -33,6 +33,13 @@ type Options struct {
 	Rows bool
 	// Instrument says which brunt this is.
 	Instrument Instrument
+	// Self calls this program again: its path and what comes before the name of a
+	// command. Testbeds and real faults need it.
+	Self []string
+	// Remote lets a study call targets that are not on this machine.
+	Remote bool
+	// Calibration is what the study's load was taken from; nil for none.
+	Calibration *Calibrated
 	// Command is noted in the environment.
 	Command []string
 	// Progress is told how far the run is, from one goroutine at a time; nil
@@ -40,29 +47,31 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// Progress says how far a run is.
-type Progress struct {
-	Composition string
-	Position    int // of the composition, from 0
-	Of          int
-	Warmup      bool
-	At, Length  time.Duration // of the composition's schedule
-}
-
 // Run runs a study. Cancelling the context stops arrivals; what is in flight
 // drains, and the result is marked aborted. An error means that there is no
 // result; a result that is not valid is no error.
-func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment, error) {
+func Run(ctx context.Context, s *study.Study, o Options) (_ *Result, _ *Environment, err error) {
 	env := environment(o.Command)
 	started := wallClock()
 	all := jobs(s)
-	env.Compositions = make([]Wall, len(all))
 
-	var rows *parquet.Writer
+	ground, err := newGround(ctx, s, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, ground.close()) }()
+	env.Compositions = []Wall{}
+	if o.Folder != nil { // what is known by now, for a report of a run that is killed
+		if err := o.Folder.WriteEnvironment(env); err != nil {
+			return nil, nil, err
+		}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var rows *keeper
 	if o.Folder != nil && o.Rows {
-		var err error
-		if rows, err = parquet.Create(o.Folder.Path(), keys(all), s.Targets()); err != nil {
-			return nil, nil, fmt.Errorf("write rows: %w", err)
+		if rows, err = keepRows(s, all, o, stop); err != nil {
+			return nil, nil, err
 		}
 	}
 	var mu sync.Mutex // compositions on the virtual clock report at the same time
@@ -78,14 +87,16 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 	if s.Clock == study.Real {
 		machine = watchClient()
 	}
+	env.Compositions = make([]Wall, len(all))
 	outcomes, err := measureAll(s, all, workers(s), func(i int, m record.Sink) error {
 		begun := wallClock()
+		told := progress
 		if rows != nil {
-			file := rows.Composition(i)
-			defer file.Close()
-			m = record.Sinks{m, file}
+			kept := rows.composition(i)
+			defer kept.file.Close()
+			m, told = append(record.Sinks{m}, kept.Sinks...), kept.hears(progress)
 		}
-		err := runJob(ctx, all, i, m, rows != nil, progress, machine)
+		err := runJob(ctx, all, i, m, rows != nil, told, machine, ground)
 		env.Compositions[i] = Wall{all[i].key, sinceMillis(begun)}
 		return err
 	})
@@ -95,6 +106,7 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 	}
 	result := newResult(s, o.Instrument)
 	result.Aborted = ctx.Err() != nil
+	result.Calibration = o.Calibration
 	if err == nil { // while the last rows are being written
 		result.Ties, result.TiesReason, err = findTies(ctx, s, outcomes)
 	}
@@ -102,11 +114,7 @@ func Run(ctx context.Context, s *study.Study, o Options) (*Result, *Environment,
 		result.LoadCuts, err = findLoadCuts(ctx, s, outcomes)
 	}
 	if rows != nil {
-		if err != nil {
-			rows.Abort()
-		} else if err = rows.Close(); err != nil {
-			err = fmt.Errorf("write rows: %w", err)
-		}
+		err = rows.end(err)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -157,7 +165,9 @@ func keys(all []job) []string {
 // outcome is what was measured of one job.
 type outcome struct {
 	composition measure.Composition
-	rows        measure.Rows // nil when there are too many to keep
+	rows        measure.Rows          // nil when there are too many to keep
+	replayed    *replays              // nil when nothing is replayed
+	site        *measure.SiteRecorder // nil where nothing real is called
 }
 
 // measureAll measures what feed sends of each job, so many jobs at a time.
@@ -171,6 +181,13 @@ func measureAll(s *study.Study, all []job, workers int, feed func(i int, m recor
 		if keep {
 			outcomes[i].rows = make(measure.Rows, 0, expected)
 			sink = record.Sinks{m, &outcomes[i].rows}
+		}
+		if s.CallsReal() {
+			outcomes[i].site = measure.NewSiteRecorder(sitePlan(s))
+			sink = record.Sinks{sink, outcomes[i].site}
+		}
+		if outcomes[i].replayed = newReplays(s); outcomes[i].replayed != nil {
+			sink = record.Sinks{sink, outcomes[i].replayed}
 		}
 		if err := feed(i, sink); err != nil {
 			return err
@@ -229,46 +246,74 @@ func guarded(i int, f func(int) error) (err error) {
 }
 
 // runJob runs one composition of one repeat to its end. machine is watched on
-// the real clock; nil for nobody.
-func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool, progress func(Progress), machine *client) error {
+// the real clock; nil for nobody. ground is nil where nothing real is called.
+func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool, progress func(Progress), machine *client, ground *ground) (err error) {
 	s, name := all[i].study, all[i].name
-	told := func(warmup bool, length time.Duration) func(time.Duration) {
+	told := func(warmup bool, length time.Duration) func(time.Duration, Standing) {
 		if progress == nil {
 			return nil
 		}
-		return func(at time.Duration) {
-			progress(Progress{all[i].key, i, len(all), warmup, at, length})
+		return func(at time.Duration, s Standing) {
+			if warmup {
+				if s.Phase, s.Next, s.NextIn = "", "the run", length-at; s.Drains || at >= length {
+					s.Next, s.NextIn = "", 0
+				}
+			}
+			progress(Progress{all[i].key, i, len(all), warmup, at, length, s})
 		}
 	}
 	if s.Clock == study.Virtual {
 		return runOn(ctx, clock.Virtual(), s, name, s.Schedule(), sink, events, told(false, s.Length()))
 	}
+	stand, err := ground.stand(ctx, all[i].key, s.Seed)
+	if err != nil {
+		return fmt.Errorf("composition %s: %w", all[i].key, err)
+	}
+	defer func() { err = errors.Join(err, stand.close()) }()
 	if s.Warmup > 0 && s.Load.Rated() {
 		warmup := load.New(load.Load{Arrivals: load.Constant}, []load.Segment{{To: s.Warmup, Rate: s.Rate(0)}}, s.Luck())
-		if err := runReal(ctx, s, name, warmup, nowhere{}, false, told(true, s.Warmup)); err != nil {
+		if err := runReal(ctx, s, name, warmup, nowhere{}, false, told(true, s.Warmup), stand, nil); err != nil {
 			return err
 		}
 	}
 	runtime.GC() // what came before must not be collected in the middle of this run
-	run := func() error { return runReal(ctx, s, name, s.Schedule(), sink, events, told(false, s.Length())) }
+	site, err := stand.arm(ctx)
+	if err != nil {
+		return fmt.Errorf("composition %s: %w", all[i].key, err)
+	}
+	defer func() { err = errors.Join(err, site.close()) }()
+	run := func() error {
+		return runReal(ctx, s, name, s.Schedule(), sink, events, told(false, s.Length()), stand, site)
+	}
 	if machine == nil {
 		return run()
 	}
 	return machine.window(run)
 }
 
-func runReal(ctx context.Context, s *study.Study, name string, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration)) error {
+func runReal(ctx context.Context, s *study.Study, name string, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration, Standing), stand *stand, site *site) error {
 	loop, err := clock.Real()
 	if err != nil {
 		return err
 	}
 	defer loop.Close()
-	return runOn(ctx, loop, s, name, schedule, sink, events, told)
-}
-
-func runOn(ctx context.Context, loop *clock.Loop, s *study.Study, name string, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration)) error {
 	r := newRunner(loop, s, name, schedule, sink, events)
 	r.told = told
+	stand.attach(r)
+	site.begin(r)
+	err = runAll(ctx, r, name)
+	return errors.Join(err, site.end())
+}
+
+func runOn(ctx context.Context, loop *clock.Loop, s *study.Study, name string, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration, Standing)) error {
+	r := newRunner(loop, s, name, schedule, sink, events)
+	r.told = told
+	return runAll(ctx, r, name)
+}
+
+// runAll runs a composition until it has drained.
+func runAll(ctx context.Context, r *runner, name string) error {
+	loop := r.loop
 	if ctx.Err() != nil { // before the first arrival, so that none comes
 		loop.Post(r.abort)
 	}
@@ -307,12 +352,15 @@ func studySum(s *study.Study) string {
 // conclude adds the numbers, and what follows from them.
 func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) error {
 	var err error
-	if r.FaultReason, err = recoveries(s, outcomes); err != nil {
+	if r.Killed {
+		r.FaultReason = noRecoveries(s, outcomes)
+	} else if r.FaultReason, err = recoveries(s, outcomes); err != nil {
 		return err
 	}
 	if err := services(s, outcomes); err != nil {
 		return err
 	}
+	sites(s, outcomes)
 	repeats := split(s, outcomes)
 	r.Compositions = repeats[0].Compositions
 	r.Comparisons = compareAll(s, repeats, outcomes)
@@ -327,8 +375,13 @@ func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) er
 	for _, repeat := range repeats {
 		every = append(every, repeat.Compositions...)
 	}
+	r.Replays = replayed(s, outcomes)
 	r.Gates = gates(s, every, watched, r.Aborted)
+	if r.Killed {
+		r.notJudged()
+	}
 	r.Valid = valid(r.Gates)
+	r.NodeLoss = representsNodeLoss(s, r.Gates)
 	r.Findings = findings(s, r)
 	r.Expectations = judge(s, repeats)
 	if !r.Valid {

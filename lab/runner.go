@@ -19,14 +19,20 @@ type runner struct {
 	study    *study.Study
 	schedule *load.Schedule
 	sink     record.Sink
-	events   bool                // whether every change of state is wanted, or just what is counted
-	event    record.Event        // the one that the sink is being told of
-	told     func(time.Duration) // how far the schedule is; nil when nobody listens
+	events   bool                          // whether every change of state is wanted, or just what is counted
+	event    record.Event                  // the one that the sink is being told of
+	told     func(time.Duration, Standing) // how far the run is; nil when nobody listens
 
 	stack           policy.Stage
 	clusters        []*dependency.Cluster // by position among the study's targets
 	services        []policy.Stage        // their own stacks, by the same position; nil for a dependency
-	tiers           bool                  // whether there is any service
+	late            bool                  // whether a request's row is whole only when its last attempt is gone
+	remotes         []*remote             // by the same position; nil for what is simulated
+	inbox           *inbox                // of real targets
+	firstID         int64                 // what request 0 is called there
+	replicas        map[string]int32      // of real targets, by name
+	undispatched    int64                 // attempts that were never begun
+	instant         time.Duration         // at which what the loop is told of happened; record.Never for now
 	attemptsPool    []*attempt
 	requestsPool    []*request
 	submissionsPool []*submission
@@ -41,6 +47,7 @@ type runner struct {
 	peakRequestsAt         time.Duration
 	peakAttemptsAt         time.Duration
 	aborted                bool
+	tally                  tally
 }
 
 // newRunner returns a runner for one composition with fresh state.
@@ -49,9 +56,16 @@ func newRunner(loop *clock.Loop, s *study.Study, composition string, schedule *l
 		loop: loop, study: s, schedule: schedule, sink: sink,
 		shedding: s.Load.MaxInFlight, horizon: s.Horizon, events: events,
 	}
+	r.instant = record.Never
 	luck := s.Luck()
-	for _, name := range s.Targets() {
+	for _, name := range s.Callees() {
+		if config, real := s.RealTarget(name); real {
+			r.clusters = append(r.clusters, nil)
+			r.addRemote(config)
+			continue
+		}
 		r.clusters = append(r.clusters, dependency.NewCluster(loop, name, s.Behaviour(0, name), luck))
+		r.remotes = append(r.remotes, nil)
 	}
 	r.services = make([]policy.Stage, len(r.clusters))
 	stack, _ := s.Compositions.Get(composition)
@@ -61,7 +75,7 @@ func newRunner(loop *clock.Loop, s *study.Study, composition string, schedule *l
 	b.callers = 1
 	for name, service := range s.Services.All() {
 		r.services[r.target(name)] = b.stack(service.Stack, "service."+name)
-		r.tiers = true
+		r.late = true
 	}
 	r.arrival = arrival{runner: r, cursor: schedule.Cursor()}
 	return r
@@ -73,20 +87,25 @@ func (r *runner) run(stop <-chan struct{}) {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		select {
-		case <-stop:
-			r.loop.Post(r.abort)
-		case <-done:
-		}
+		r.watch(stop, done)
 	}()
+	if r.watched() {
+		r.beat()
+	}
 	r.setTimeline()
 	r.arrival.schedule()
 	r.loop.Run()
 	close(done)
 	<-watched
+	if r.watched() {
+		r.beat()
+	}
 	r.tell(record.Event{At: r.peakRequestsAt, What: record.WhatPeakRequests, Value: r.peakRequests})
 	r.tell(record.Event{At: r.peakAttemptsAt, What: record.WhatPeakAttempts, Value: r.peakAttempts})
 	r.tell(record.Event{At: r.loop.Now(), What: record.WhatActive, Value: r.active})
+	if r.inbox != nil {
+		r.tell(record.Event{At: r.loop.Now(), What: record.WhatUndispatched, Value: r.undispatched})
+	}
 }
 
 // tell writes an event of the run itself.
@@ -103,7 +122,7 @@ func (r *runner) note(e record.Event) {
 
 // target returns the position of a dependency or service.
 func (r *runner) target(name string) int32 {
-	i := slices.Index(r.study.Targets(), name)
+	i := slices.Index(r.study.Callees(), name)
 	if i < 0 {
 		panic("lab: a checked study calls the unknown dependency " + name)
 	}
@@ -117,21 +136,28 @@ func (r *runner) abort() {
 		r.loop.Cancel(t)
 	}
 	for _, c := range r.clusters { // the phase that would end a pause does not come any more
-		c.GoOn()
+		if c != nil {
+			c.GoOn()
+		}
 	}
 	if r.loop.Cancel(r.arrival.timer) {
-		r.aborted = true
+		r.aborted, r.arrival.more = true, false
 		r.tell(record.Event{At: r.loop.Now(), What: record.WhatAborted})
 	}
 }
 
 // setTimeline schedules what changes at the start of each phase.
 func (r *runner) setTimeline() {
+	if _, warmup := r.sink.(nowhere); warmup { // it would last until the last phase begins
+		return
+	}
 	for i := range r.study.Phases {
 		from, _ := r.study.Span(i)
 		t := r.loop.At(from, clock.Timeline, clock.Func(func() {
-			for t, name := range r.study.Targets() {
-				r.clusters[t].Become(r.study.Behaviour(i, name))
+			for t, name := range r.study.Callees() {
+				if c := r.clusters[t]; c != nil {
+					c.Become(r.study.Behaviour(i, name))
+				}
 			}
 			if r.events {
 				r.tell(record.Event{At: r.loop.Now(), What: record.WhatPhase, State: r.study.Phases[i].Name})
@@ -149,11 +175,11 @@ type arrival struct {
 	timer  clock.Timer
 	index  int64
 	at     time.Duration
+	more   bool
 }
 
 func (a *arrival) schedule() {
-	var ok bool
-	if a.at, ok = a.cursor.Next(); ok {
+	if a.at, a.more = a.cursor.Next(); a.more {
 		a.timer = a.runner.loop.AtRank(a.at, clock.Arrival, uint64(a.index), a)
 	}
 }
@@ -164,8 +190,8 @@ func (a *arrival) Happen() {
 	a.index++
 	a.schedule()
 	r := a.runner
-	if r.told != nil && (!r.loop.Virtual() || index&0xffff == 0) {
-		r.told(intended)
+	if r.told != nil && r.loop.Virtual() && index&0xffff == 0 {
+		r.told(intended, Standing{})
 	}
 	if delay := r.schedule.Delay(index); delay > 0 {
 		r.later(index, intended, delay)
@@ -255,7 +281,11 @@ func (q *request) Ended(o policy.Outcome) {
 		q.row.Outcome, q.row.Cause = record.Errored, o.Cause
 	}
 	q.runner.inFlight--
-	q.finish(q.runner.loop.Now())
+	end := q.runner.loop.Now()
+	if at := q.runner.instant; at != record.Never {
+		end = max(at, q.row.Intended)
+	}
+	q.finish(end)
 }
 
 // Happen implements [clock.Event]: the horizon has come first. The request
@@ -274,7 +304,8 @@ func (q *request) Happen() {
 func (q *request) finish(end time.Duration) {
 	q.Over = true
 	q.row.End = end
-	if !q.runner.tiers {
+	q.runner.tally.count(&q.row)
+	if !q.runner.late {
 		q.write()
 	}
 	q.recycle()
@@ -289,7 +320,7 @@ func (q *request) write() {
 // making calls for a request that is over, so only then its row is whole.
 func (q *request) recycle() {
 	if q.Over && q.alive == 0 {
-		if q.runner.tiers {
+		if q.runner.late {
 			q.write()
 		}
 		q.running = nil

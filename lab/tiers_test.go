@@ -50,7 +50,7 @@ func written(t *testing.T, text string) *study.Study {
 
 func diaryOf(t *testing.T, s *study.Study) *diary {
 	t.Helper()
-	d := &diary{names: s.Targets(), lines: map[string]string{}, opens: map[int32]int{}}
+	d := &diary{names: s.Callees(), lines: map[string]string{}, opens: map[int32]int{}}
 	name := s.Compositions.Names()[0]
 	if err := runOn(context.Background(), clock.Virtual(), s, name, s.Schedule(), d, false, nil); err != nil {
 		t.Fatal(err)

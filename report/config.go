@@ -48,6 +48,8 @@ type config struct {
 	} `json:"herd"`
 	Tables []string `json:"tables"`
 	Notes  []string `json:"notes"`
+
+	replays []lab.Replay // from beside the configuration
 }
 
 type phase struct {
@@ -77,7 +79,7 @@ type shape struct {
 
 // readConfig reads what a report needs from the study as it was run.
 func readConfig(r *lab.Result) (*config, error) {
-	c := &config{}
+	c := &config{replays: r.Replays}
 	if len(r.Config) == 0 {
 		return c, nil
 	}
@@ -251,7 +253,7 @@ func (c *config) outages() (list []outage) {
 	for _, d := range c.Dependencies {
 		o := outage{Dependency: d.Name}
 		for i := range c.Phases {
-			if dead(c.behaviour(&c.Phases[i], d.Name)) {
+			if dead(c.behaviour(&c.Phases[i], d.Name)) || c.neverReplayed(d.Name, c.Phases[i].Name) {
 				o.Phases = append(o.Phases, c.Phases[i].Name)
 			}
 		}

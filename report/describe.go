@@ -232,6 +232,8 @@ func describeBehaviour(b mapping) string {
 			add("a token every ", describeLatency(m.Value))
 		case "tokens":
 			add(written(m.Value), " tokens an answer")
+		case "replay":
+			add("replays the recording ", v.text("folder"))
 		case "slowdown":
 			add("every answer takes ", written(m.Value), " times as long")
 		case "retry_after":

@@ -79,6 +79,10 @@ func assemble(r *lab.Result, c *config) *document {
 	d.Sections = append(d.Sections, overloadSections(r, c)...)
 	d.Sections = append(d.Sections, withinSLO(r, c)...)
 	d.Sections = append(d.Sections, faultSections(r, c)...)
+	d.Sections = append(d.Sections, siteSections(r)...)
+	if s, show := replayed(r); show {
+		add(s)
+	}
 	if s, show := declared(r); show {
 		add(s)
 	}
@@ -160,8 +164,11 @@ func facts(r *lab.Result) []fact {
 	if s := requests(r); s != "" {
 		list = append(list, fact{Text: s})
 	}
+	list = append(list, replayFacts(r)...)
 	list = append(list, validity(r))
-	if r.Aborted {
+	if r.Kill != nil {
+		list = append(list, fact{"aborted: killed " + millis(r.Kill.At) + " into " + clean(r.Kill.Composition) + ", not to be published", Bad})
+	} else if r.Aborted {
 		list = append(list, fact{"aborted: arrivals were stopped early", Bad})
 	}
 	if r.Valid && r.Deterministic {

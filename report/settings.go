@@ -127,6 +127,9 @@ func limits(r *lab.Result) section {
 		simulated(r),
 		"The numbers are of the seeds above, and of this configuration; they say nothing about the capacity of any real system.",
 	}
+	if len(r.Replays) > 0 {
+		s.Items = append(s.Items, "A recording shows what its target did under the load of then. Replayed, it neither slows down under more load nor gets well under less, and what it did in a row is lost: attempts are drawn one by one.")
+	}
 	if r.Deterministic {
 		s.Items = append(s.Items, noChance)
 	}

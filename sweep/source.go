@@ -24,7 +24,7 @@ type source struct {
 // read reads the study with settings on top of its own.
 func (s *source) read(sets []string) (*study.Study, error) {
 	at, err := study.Read("-", study.Options{
-		Stdin: bytes.NewReader(s.base.YAML()), Folder: filepath.Dir(s.name), Sets: sets, Measure: lab.CheckName,
+		Stdin: bytes.NewReader(s.base.YAML()), Folder: filepath.Dir(s.name), Files: s.base.Files(), Sets: sets, Measure: lab.CheckName,
 	})
 	var faults study.Errors
 	if errors.As(err, &faults) {
@@ -99,7 +99,7 @@ func (q *quantity) check(s *study.Study) error {
 	if q.name == goodput && s.SLO == nil {
 		return fmt.Errorf("measure %q: the study has no slo, so nobody knows what is good", q.text)
 	}
-	duration, err := lab.CheckName(q.name, q.phase != "", s.Targets())
+	duration, err := lab.CheckName(q.name, q.phase != "", s.Callees())
 	if err != nil {
 		return fmt.Errorf("measure %q: %w", q.text, err)
 	}

@@ -48,6 +48,7 @@ func (c *command) describe(s *study.Study) error {
 		fmt.Fprintf(w, "%s\t%d\t%s\n", name, worst.Attempts, longest(worst.Longest, s.Horizon))
 	}
 	_ = w.Flush() // to memory
+	describeReplays(&b, s)
 	if p := s.Protocol(); p != nil {
 		fmt.Fprintf(&b, "\nprotocol %s, SHA-256 %s, pins:\n\n", p, p.SHA256)
 		fmt.Fprintln(w, "setting\tmust be\tclause")
@@ -58,6 +59,30 @@ func (c *command) describe(s *study.Study) error {
 	}
 	_, err := c.stdout.Write(b.Bytes())
 	return err
+}
+
+// describeReplays prints what stands in for dependencies, and the worst of it.
+func describeReplays(b *bytes.Buffer, s *study.Study) {
+	list := s.Replays()
+	if len(list) == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nreplayed\tin phases\trecorded\tcompleted\tgiven up\tlongest known")
+	for _, of := range list {
+		from := of.Recording.Origin
+		var phases []string
+		for _, i := range of.Phases {
+			phases = append(phases, s.Phases[i].Name)
+		}
+		longest, ends := of.Recording.Longest()
+		bound := longest.String()
+		if !ends {
+			bound += fmt.Sprintf(", and %.3g %% never end", 100*of.Recording.Endless())
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", of.Dependency, strings.Join(phases, ", "), plural(from.Calls, "call"), from.Completed, from.Cut, bound)
+	}
+	_ = w.Flush() // to memory
 }
 
 // longest writes the longest time to an answer, which the horizon ends.

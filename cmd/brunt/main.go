@@ -6,6 +6,8 @@ import (
 	"context"
 	"io"
 	"os"
+
+	"brunt/fault"
 )
 
 func main() {
@@ -15,6 +17,9 @@ func main() {
 // run is the whole command. It returns the exit status.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &command{args: args, env: env, stdin: stdin, stdout: stdout, stderr: stderr}
+	if _, err := fault.EnterNamespace(c.getenv); err != nil {
+		return c.status(err)
+	}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"brunt/lab"
@@ -16,7 +18,11 @@ func (c *command) reportCommand() *cobra.Command {
 		Use:   "report FOLDER",
 		Short: "Make the reports of a run again, from its rows",
 		Long: `Make the reports of a run again: from its rows or, when it kept none, from
-result.json. report.md and result.json are written anew.`,
+result.json. report.md and result.json are written anew.
+
+A run on the real clock that was killed is reported from the rows that it had
+written by then, a second before its end at the latest. Its result is marked:
+it is aborted, not to be published, and the exit status is 3.`,
 		Args:              exactly("FOLDER", "a folder that `brunt run` wrote"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -24,9 +30,13 @@ result.json. report.md and result.json are written anew.`,
 				return err
 			}
 			folder, result, env, err := lab.Open(args[0])
+			if errors.Is(err, lab.ErrNoResult) {
+				folder, result, env, err = lab.OpenKilled(args[0])
+			}
 			if err != nil {
 				return usageError{err}
 			}
+			defer folder.Close()
 			if err := writeReports(folder, result, env); err != nil {
 				return err
 			}

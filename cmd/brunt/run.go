@@ -25,7 +25,10 @@ type runFlags struct {
 	json   bool
 	rows   string
 	hidden bool // show the numbers of an invalid run
+	yes    bool // call targets on other machines
 }
+
+const yesUsage = "load a target that is not on this machine: it is yours, or its owner agrees"
 
 const showInvalidUsage = "show the numbers of a run that is not valid, marked as such; in text only"
 
@@ -53,6 +56,7 @@ func (c *command) runCommand() *cobra.Command {
 	flags.StringVar(&f.format, "format", "text", "what to print: text, markdown, json or svg (a picture of what callers got over time)")
 	flags.BoolVar(&f.json, "json", false, "print result.json; without --out, write nothing")
 	flags.BoolVar(&f.hidden, "show-invalid", false, showInvalidUsage)
+	flags.BoolVar(&f.yes, "yes", false, yesUsage)
 	flags.StringVar(&f.rows, "rows", "all", "which rows to write: all, or none for long runs")
 	offer(cmd, "format", runFormats...)
 	offer(cmd, "rows", "all", "none")
@@ -74,6 +78,9 @@ func (c *command) run(ctx context.Context, source string, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	if needsNamespace(s) {
+		return c.runInNamespace(ctx)
+	}
 	var folder *lab.Folder
 	if !f.json || f.out != "" {
 		path := f.out
@@ -85,13 +92,22 @@ func (c *command) run(ctx context.Context, source string, f runFlags) error {
 		}
 		defer folder.Close()
 	}
+	var found *lab.Calibration
+	if s.Calibrated() {
+		if s, found, err = c.calibrateFirst(ctx, source, s, folder, f); err != nil {
+			return err
+		}
+	}
 	bars := c.progress(s)
 	ctx, signals := watchSignals(ctx, bars)
-	result, env, err := c.perform(ctx, s, folder, f.rows == "all", bars)
+	hangups := outlive(signals.came, c.stdout, c.stderr)
+	result, env, err := c.perform(ctx, s, found, folder, f, bars)
+	hangups.stop()
 	number := signals.stop()
 	if err == nil {
 		// Only now is stdout written: whoever stops reading loses no results.
-		if err = c.print(f.format, result, env, report.TextOptions{Folder: pathOf(folder), Invalid: f.hidden}); err == nil {
+		err = c.print(f.format, result, env, report.TextOptions{Folder: pathOf(folder), Invalid: f.hidden})
+		if err == nil || folder != nil && hangups.unread(err) {
 			err = verdict(result)
 		}
 	}
@@ -103,17 +119,26 @@ func (c *command) run(ctx context.Context, source string, f runFlags) error {
 
 // perform runs a study and writes what comes of it to the folder, if there is
 // one. result.json comes last.
-func (c *command) perform(ctx context.Context, s *study.Study, folder *lab.Folder, rows bool, bars *progress) (*lab.Result, *lab.Environment, error) {
+func (c *command) perform(ctx context.Context, s *study.Study, found *lab.Calibration, folder *lab.Folder, f runFlags, bars *progress) (*lab.Result, *lab.Environment, error) {
 	defer bars.stop()
 	if folder != nil {
 		if err := folder.WriteStudy(s); err != nil {
 			return nil, nil, err
 		}
 	}
+	again, err := self()
+	if err != nil {
+		return nil, nil, err
+	}
 	result, env, err := lab.Run(ctx, s, lab.Options{
-		Folder: folder, Rows: rows, Instrument: lab.ThisInstrument(),
+		Folder: folder, Rows: f.rows == "all", Instrument: lab.ThisInstrument(),
 		Command: append([]string{"brunt"}, c.args...), Progress: bars.update,
+		Self: again, Remote: f.yes, Calibration: found.Summary(),
 	})
+	var remote *lab.RemoteError
+	if errors.As(err, &remote) {
+		return nil, nil, usageError{err}
+	}
 	if err != nil || folder == nil {
 		return result, env, err
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 
 	"brunt/lab"
 	"brunt/study"
@@ -43,6 +45,14 @@ func (s *settings) all() (sets []string, short map[string]string) {
 // read reads a study and tells of doubts about it on stderr.
 func (c *command) read(source string, o settings) (*study.Study, error) {
 	sets, short := o.all()
+	if source == "-" { // it may be read again, with a rate that was found by then
+		text, err := io.ReadAll(c.stdin)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("read a study from standard input: %w", err)}
+		}
+		c.stdin = bytes.NewReader(text)
+		defer func() { c.stdin = bytes.NewReader(text) }()
+	}
 	s, err := study.Read(source, study.Options{Sets: sets, Stdin: c.stdin, Measure: lab.CheckName})
 	var faults study.Errors
 	if errors.As(err, &faults) {
