@@ -183,12 +183,26 @@ func TestWakes(t *testing.T) {
 	if posted != 10 || w.wakes != 0 {
 		t.Errorf("%d of 10 calls, %d wakes", posted, w.wakes)
 	}
+	l.Post(func() {})
+	l.wait(-1) // would be for ever, if what was posted before it were not seen
 	l.asleep.Store(true)
 	for range 10 {
 		l.Post(func() {})
 	}
 	if w.wakes != 1 {
 		t.Errorf("%d wakes", w.wakes)
+	}
+}
+
+// A timer that has gone off is set again, even to the same instant: it may have
+// gone off too early.
+func TestTimerIsSetAgain(t *testing.T) {
+	l := realLoop(t)
+	w := l.waiter.(*pollWaiter)
+	w.prepare(func() time.Duration { return 0 })
+	for range 3 {
+		w.wait(time.Microsecond)
+		w.tell()
 	}
 }
 

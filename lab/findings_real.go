@@ -12,7 +12,7 @@ import (
 // number stands in, with its slots filled from what was measured, and whether
 // it may be called the loss of a node.
 func (f *finder) realFault() {
-	if f.study.Fault == nil || f.study.Fault.Injected() == nil || !f.study.CallsReal() {
+	if f.study.Fault == nil || f.study.Fault.Injected() == nil || !f.study.CallsReal() || f.result.Killed {
 		return
 	}
 	for i := range f.result.Compositions {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"brunt/measure"
@@ -41,6 +42,9 @@ const (
 	gateMachine      = "different machines"
 	gateQueue        = "mean queue of a replica in the baseline"
 )
+
+// onlyReported ends the reason of a gate that failed and was not enforced.
+const onlyReported = " (reported, not enforced: the study neither names a protocol nor says gates: enforced)"
 
 // measured sets the value of a gate and judges it: it must be at most the
 // limit, or below that of garbage collection pauses.
@@ -126,7 +130,7 @@ func gates(s *study.Study, compositions []measure.Composition, watched []Gate, a
 			switch {
 			case w.Name != watch[i].Name:
 			case w.Value == nil:
-				watch[i].Reason = w.Reason
+				watch[i].Reason = strings.TrimSuffix(w.Reason, onlyReported) // of a result that was stored
 			default:
 				watch[i].Reason = ""
 				watch[i].measured(*w.Value)
@@ -137,7 +141,7 @@ func gates(s *study.Study, compositions []measure.Composition, watched []Gate, a
 	for i := range send {
 		send[i].Applies, send[i].Enforced = true, s.EnforcesGates()
 		if !send[i].Passed && !send[i].Enforced {
-			send[i].Reason += " (reported, not enforced: the study neither names a protocol nor says gates: enforced)"
+			send[i].Reason += onlyReported
 		}
 	}
 	return append(own, send...)

@@ -27,7 +27,11 @@ type RemoteError struct {
 
 // Error implements error.
 func (e *RemoteError) Error() string {
-	return fmt.Sprintf("target %s is at %v, which is not this machine: load and faults would hit somebody else; when that is yours to do, say --yes", e.Target, e.At)
+	what := "target " + e.Target
+	if e.Target == study.OnlyTarget {
+		what = "the target"
+	}
+	return fmt.Sprintf("%s is at %v, which is not this machine: load and faults would hit somebody else; when that is yours to do, say --yes", what, e.At)
 }
 
 // ground is what a run on real targets stands on: where they are, looked up

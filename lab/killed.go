@@ -237,9 +237,13 @@ func (r *Result) notJudged() {
 		case gateActive:
 			g.Value, g.Passed, g.Applies, g.Enforced = nil, false, false, false
 			g.Reason = "does not apply: the run was killed before it drained"
-		case gateCPU, gateGC:
+		case gateCPU, gateGC, gateBaseline:
 			if g.Value == nil && g.Applies {
 				g.Reason = "not measured: the run was killed"
+			}
+		case gateFire, gateEffect, gateHeal: // a run tells of its fault when it has drained
+			if !g.Passed && g.Applies {
+				g.Value, g.Reason = nil, "not measured: the run was killed"
 			}
 		}
 	}

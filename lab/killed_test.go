@@ -66,6 +66,10 @@ func TestBrokenOffAddsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := all.feed(n, w.Composition(0))
+		if rapid.Bool().Draw(t, "silence") { // nothing more came, and the run went on
+			last += rapid.SampledFrom([]time.Duration{time.Millisecond, s.Horizon, time.Hour}).Draw(t, "for")
+			w.Composition(0).Reach(last)
+		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +97,7 @@ func TestBrokenOffAddsUp(t *testing.T) {
 		if c.Whole.Offered != scheduled {
 			t.Fatalf("%d requests, the schedule had %d by %v", c.Whole.Offered, scheduled, last)
 		}
-		whole := n == len(all.rows)
+		whole := n == len(all.rows) // so its end is among them
 		if whole && b.censored != 0 {
 			t.Fatalf("%d requests of a run that had ended are censored", b.censored)
 		}
@@ -332,7 +336,7 @@ func TestCompareAborted(t *testing.T) {
 // A standing adds up at each beat, and says in the end what the rows say.
 func TestStandings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "study.yaml")
-	text := strings.Replace(killedStudy, "horizon: 100ms", "horizon: 100ms\nwarmup: 50ms", 1)
+	text := strings.NewReplacer("horizon: 100ms", "horizon: 100ms\nwarmup: 50ms", "rate: 400/s", "rate: 400/s, max_in_flight: 8").Replace(killedStudy)
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -364,9 +368,20 @@ func TestStandings(t *testing.T) {
 	}
 	for i, name := range []string{"plain", "again"} {
 		p, c := last[name], r.Compositions[i]
-		if p.Arrived != c.Whole.Offered || p.Completed != c.Whole.Completed || p.Errored != c.Whole.Errored || p.Censored != c.Whole.Censored ||
+		if p.Arrived != c.Whole.Offered || p.Completed != c.Whole.Completed || p.Errored+p.Shed != c.Whole.Errored || p.Shed != c.Whole.Causes["harness"] || p.Censored != c.Whole.Censored ||
 			p.Attempts != c.Whole.Attempts || p.InFlight != 0 || p.Active != 0 || p.PeakInFlight != c.Peak.Requests || p.PeakActive != c.Peak.Attempts || !p.Drains {
 			t.Errorf("%s ends as %+v, the rows say %+v", name, p, c.Whole)
+		}
+	}
+}
+
+// A warm-up does not last until the last phase of the run would begin.
+func TestWarmupHasNoTimeline(t *testing.T) {
+	s := read(t, "outage")
+	for sink, want := range map[record.Sink]int{nowhere{}: 0, &rowLog{}: len(s.Phases)} {
+		r := newRunner(clock.Virtual(), s, s.Compositions.Names()[0], s.Schedule(), sink, false)
+		if r.setTimeline(); len(r.timeline) != want {
+			t.Errorf("%T: %d changes, expected %d", sink, len(r.timeline), want)
 		}
 	}
 }

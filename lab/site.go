@@ -28,6 +28,8 @@ type site struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
+	seen map[string]bool // states of the fault that were told of; of one goroutine at a time
+
 	mu   sync.Mutex
 	came []record.Event // guarded by mu: not told of yet
 	errs []error        // guarded by mu
@@ -39,7 +41,7 @@ func (t *stand) arm(ctx context.Context) (*site, error) {
 	if t == nil {
 		return nil, nil
 	}
-	s := &site{stand: t, study: t.study, victim: t.study.VictimName()}
+	s := &site{stand: t, study: t.study, victim: t.study.VictimName(), seen: map[string]bool{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	if t.study.Fault == nil || t.study.Fault.Injected() == nil {
 		return s, nil
@@ -108,6 +110,7 @@ func (s *site) begin(r *runner) {
 	// Aborting the run takes these back: a fault that has not fired then never does.
 	r.timeline = append(r.timeline, r.loop.At(layout.Anchor, clock.Timeline, clock.Func(func() {
 		s.work.Go(func() { s.fail("fire the fault", s.fault.Fire(s.ctx)) })
+		s.work.Go(s.watchFault)
 		if s.stand.bed != nil {
 			s.work.Go(s.watchReturn)
 		}
@@ -226,17 +229,31 @@ const (
 	StateReady   = "ready"   // the victim answers through the front
 )
 
-// tellFault writes what the fault has gone through.
+// watchFault writes what the fault goes through as it does, so that a run that is
+// killed knows of it.
+func (s *site) watchFault() {
+	s.every(probeEvery, func(context.Context) bool {
+		s.tellStates(s.fault.Record())
+		return false
+	})
+}
+
+// tellFault writes how the fault was made, and what was not told of yet.
 func (s *site) tellFault(f fault.Record) {
+	s.tellStates(f)
+	s.tell(record.Event{At: s.stand.now(), What: record.WhatMade, State: f.How, Stage: f.Ends, Value: int64(f.DroppedTo + f.DroppedFrom)})
+}
+
+func (s *site) tellStates(f fault.Record) {
 	for _, one := range []struct {
 		state string
 		at    time.Duration
 	}{{StateArmed, f.Armed}, {StateFired, f.Fired}, {StateEffect, f.Effect}, {StateExpired, f.Expired}, {StateHeal, f.Heal}} {
-		if one.at != record.Never {
+		if one.at != record.Never && !s.seen[one.state] {
+			s.seen[one.state] = true
 			s.tell(record.Event{At: max(one.at, 0), What: record.WhatFault, Stage: s.victim, State: one.state})
 		}
 	}
-	s.tell(record.Event{At: s.stand.now(), What: record.WhatMade, State: f.How, Stage: f.Ends, Value: int64(f.DroppedTo + f.DroppedFrom)})
 }
 
 const (

@@ -221,6 +221,9 @@ func environment(r *lab.Result, env *lab.Environment) section {
 	}
 	add("Processor", cpu)
 	add("Command", strings.Join(env.Command, " "))
+	if r.Kill != nil { // it did not live to say
+		return s
+	}
 	wall := wallTime(env.WallMillis)
 	var each []string
 	for _, comp := range env.Compositions {

@@ -205,7 +205,10 @@ func madeBy(r *lab.Result, env *lab.Environment) string {
 		words = append(words, "brunt "+r.Instrument.Version)
 	}
 	if env != nil {
-		words = append(words, env.Go, env.OS+", "+env.Arch, plural(int64(env.CPUs), "CPU", "CPUs"), "took "+wallTime(env.WallMillis))
+		words = append(words, env.Go, env.OS+", "+env.Arch, plural(int64(env.CPUs), "CPU", "CPUs"))
+		if r.Kill == nil { // what was killed did not live to say
+			words = append(words, "took "+wallTime(env.WallMillis))
+		}
 	}
 	return strings.Join(words, " · ")
 }

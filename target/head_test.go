@@ -23,6 +23,7 @@ var headSeeds = []string{
 	"HTTP/1.1 200 OK\r\n Content-Length: 5\r\n\r\n",
 	"HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 5\r\n\r\n",
 	"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+	"HTTP/1.1 103 x\r\nContent-Length: 0\r\n\r\n",
 	"HTTP/1.1 000 x\r\nContent-Length: 0\r\n\r\n",
 	"HTTP/1.1 2000 x\r\nContent-Length: 0\r\n\r\n",
 	"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",

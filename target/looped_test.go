@@ -42,6 +42,8 @@ var seconds = []struct {
 	{name: "last answer", say: []string{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"}, then: "end"},
 	{name: "until the end", say: []string{"HTTP/1.1 200 OK\r\n\r\nhello"}, then: "end"},
 	{name: "chunked", say: []string{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", "llo\r\n0\r\n\r\n"}},
+	{name: "chunked and more", say: []string{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + strings.Repeat("x", 20_000)}},
+	{name: "interim with a length", say: []string{"HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\n\r\n" + hello}},
 	{name: "interim", say: []string{"HTTP/1.1 100 Continue\r\n\r\n", hello}},
 	{name: "too much", say: []string{hello + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"}},
 	{name: "body too long", say: []string{hello + "x"}},
@@ -176,8 +178,14 @@ var plainStream = func() string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }()
 
-// A call that a loop carries is torn down by its end in any state, whoever ends it.
-func TestLoopStops(t *testing.T) {
+// A call on a connection that was idle is torn down in any state, whoever ends it.
+func TestStops(t *testing.T) {
+	for _, loop := range []bool{false, true} {
+		t.Run(fmt.Sprint("loop ", loop), func(t *testing.T) { testStops(t, loop) })
+	}
+}
+
+func testStops(t *testing.T, loop bool) {
 	for _, state := range []struct {
 		name, say string
 		stage     string
@@ -196,7 +204,7 @@ func TestLoopStops(t *testing.T) {
 					p.say(state.say)
 					torn <- p.gone()
 				})
-				caller := loopedCaller(t, true, s.url)
+				caller := loopedCaller(t, loop, s.url)
 				one(t, caller)
 				deadline := record.Never
 				if how == "deadline" {
@@ -204,7 +212,7 @@ func TestLoopStops(t *testing.T) {
 				}
 				r := start(t, caller, 2, deadline)
 				r.until(Wrote)
-				if strings.Contains(state.say, "\r\n\r\n") {
+				if state.stage == "read the answer" {
 					r.until(FirstByte)
 				}
 				want, cause := Gone, record.None
@@ -226,6 +234,76 @@ func TestLoopStops(t *testing.T) {
 				r.Cancel()
 			})
 		}
+	}
+}
+
+// What comes unasked just before a request is no answer to it, though the loop
+// has not been told of it.
+func TestUnaskedBeforeStart(t *testing.T) {
+	say, said := make(chan bool), make(chan bool)
+	s := serve(t, func(p *peer) {
+		for i := 0; p.read(); i++ {
+			p.say(hello)
+			if p.number == 0 && i == 1 {
+				<-say
+				p.say("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+				said <- true
+			}
+		}
+	})
+	caller := loopedCaller(t, true, s.url)
+	one(t, caller)
+	one(t, caller)
+	r := newRunning(t, caller)
+	onLoopOf(caller, func() {
+		say <- true
+		<-said
+		r.Call = caller.Start(ID{Request: 3}, record.Never, r.see)
+	})
+	if a := r.end(); a.Cause != record.None || a.Reused || a.Bytes != 5 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A connection whose answers are not for a loop stays with the goroutines.
+func TestYieldsOnce(t *testing.T) {
+	s := serve(t, func(p *peer) {
+		for p.read() {
+			p.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")
+		}
+	})
+	caller := loopedCaller(t, true, s.url)
+	w := caller.wire.(*http1)
+	for i := range 3 {
+		one(t, caller)
+		onLoopOf(caller, func() {
+			if w.mu.Lock(); len(w.idle) != 1 || w.idle[0].yields != (i > 0) || w.idle[0].bare >= 0 {
+				t.Errorf("after %d calls: %+v", i+1, w.idle)
+			}
+			w.mu.Unlock()
+		})
+	}
+}
+
+// A call that is cancelled at the moment at which it leaves its loop ends too.
+func TestCancelledWhileYielding(t *testing.T) {
+	s := serve(t, func(p *peer) {
+		if p.read() {
+			p.say(hello)
+			p.read()
+			_ = p.gone()
+		}
+	})
+	caller := loopedCaller(t, true, s.url)
+	one(t, caller)
+	r := newRunning(t, caller)
+	onLoopOf(caller, func() {
+		r.Call = caller.Start(ID{Request: 2}, record.Never, r.see)
+		r.Cancel() // what it posts finds that the call has left
+		r.caller.wire.(*http1).looped.yield(r.conn, nil, record.Never)
+	})
+	if r.end(); r.all()[len(r.all())-1].What != Gone {
+		t.Errorf("%v", r.all())
 	}
 }
 
@@ -342,7 +420,8 @@ func TestAttachInTurn(t *testing.T) {
 		loop.Hold()
 		loop.At(0, clock.Work, clock.Func(func() {
 			last = newRunning(t, caller)
-			last.Call = caller.Start(ID{Request: 1 + turn}, record.Never, func(e Event) {
+			// The deadline of a call that is over keeps no loop from ending.
+			last.Call = caller.Start(ID{Request: 1 + turn}, time.Hour, func(e Event) {
 				if last.see(e); e.What == Ended {
 					loop.Release()
 				}

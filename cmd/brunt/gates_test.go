@@ -22,7 +22,7 @@ clock: real
 load: {rate: 200/s, LOAD}
 horizon: HORIZON
 target: {kind: http, url: "TARGET"}
-phases: [{name: all, for: 1500ms}]
+phases: [{name: all, for: 1s}]
 compositions: {plain: [{call: target}]}
 gates: {enforce: true, GATES}
 `
@@ -130,7 +130,7 @@ func standStill(d time.Duration) func(*testing.T, *attacker) string {
 		if !eventually(t, 20*time.Second, func() bool { return sending(p) }) {
 			return "" // the gate will not have failed
 		}
-		<-time.After(300 * time.Millisecond)
+		<-time.After(200 * time.Millisecond)
 		for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
 			if err := p.cmd.Process.Signal(s); err != nil {
 				t.Fatal(err)

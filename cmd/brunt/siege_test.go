@@ -165,6 +165,16 @@ func (p *attacker) expect(want int) {
 	}
 }
 
+// over reports whether the process has ended.
+func (p *attacker) over() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // processes lists those that are there and carry the mark, by what they were
 // called with.
 func (s *siege) processes() map[int]string {

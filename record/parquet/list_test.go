@@ -120,6 +120,23 @@ type noMore struct{}
 
 func (noMore) ReadValues([]pq.Value) (int, error) { return 0, nil }
 
+// The memory of one batch of lists serves the next.
+func TestListsReuseMemory(t *testing.T) {
+	l := durations("gaps_ns", func(a *record.Attempt) *[]time.Duration { return &a.Gaps }).lists
+	first := 0
+	for i := range 50 {
+		if err := l.read(make([]record.Attempt, 1), entriesOf(pq.Int64Value(1).Level(0, 1, 0), pq.Int64Value(2).Level(1, 1, 0))); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = cap(l.kept)
+		}
+	}
+	if cap(l.kept) != first {
+		t.Errorf("room for %d values, %d were enough for the first batch", cap(l.kept), first)
+	}
+}
+
 // Entries that make no lists are damage.
 func TestBrokenLists(t *testing.T) {
 	one, more := pq.Int64Value(1).Level(0, 1, 0), pq.Int64Value(2).Level(1, 1, 0)
