@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"brunt/front"
 	"brunt/policy"
 	"brunt/record"
 	"brunt/target"
@@ -184,7 +185,7 @@ func (x *exchange) gone(a *target.Answer) {
 
 // replica returns the number of a replica, by the name in its answers.
 func (r *runner) replica(name string) int32 {
-	if name == "" {
+	if name == "" || name == front.None { // the front has answered by itself
 		return record.Unnamed
 	}
 	i, known := r.replicas[name]

@@ -132,6 +132,14 @@ func startLosses(t *testing.T) (runs []lossRun) {
 	return runs
 }
 
+// tooBusyToTell reports whether the machine kept the client from sending on time.
+// A fault fires late then too, what is well takes longer than the horizon, and a
+// front takes replicas out whose health is not answered in time.
+func tooBusyToTell(r *lab.Result) bool {
+	p99 := r.Compositions[0].Whole.SchedulerLag.P99
+	return p99 == nil || time.Duration(*p99) > 20*time.Millisecond
+}
+
 // fates holds what became of the requests against the way of the loss.
 func (l loss) fates(t *testing.T, r *lab.Result, all *rows) {
 	t.Helper()
@@ -147,9 +155,7 @@ func (l loss) fates(t *testing.T, r *lab.Result, all *rows) {
 	if l.fate == record.Censored {
 		lost, other = other, lost
 	}
-	// On a machine that is too busy to send on time a fault fires late too, and what
-	// is well takes longer than the horizon.
-	busy := c.Whole.SchedulerLag.P99 == nil || time.Duration(*c.Whole.SchedulerLag.P99) > 20*time.Millisecond
+	busy := tooBusyToTell(r)
 	const before = 3 // may have had its answer when the fault was really there
 	if lost == 0 || l.fate == record.Censored && other != 0 || !busy && (other != 0 || lost < f.Victim.Open-before) {
 		t.Errorf("of the victim's requests in flight %+v: expected all %s, but for what ended before", f.Victim, l.fate)
@@ -216,7 +222,7 @@ func (l loss) instants(t *testing.T, r *lab.Result) {
 		t.Fatalf("the shares: %+v", site.Shares)
 	}
 	for _, share := range site.Shares {
-		if share.Share == nil || *share.Share < 0.45 || *share.Share > 0.55 {
+		if share.Share == nil || !tooBusyToTell(r) && (*share.Share < 0.45 || *share.Share > 0.55) {
 			t.Errorf("the share of %+v: expected half", share)
 		}
 	}
@@ -225,8 +231,13 @@ func (l loss) instants(t *testing.T, r *lab.Result) {
 // gates holds the gates of the fault against what can be told of it.
 func (l loss) gates(t *testing.T, r *lab.Result) {
 	t.Helper()
-	for _, name := range []string{"fault fired within", "effect of the fault seen", "end of the fault seen", "share of the baseline's requests at each replica", "different machines"} {
+	for _, name := range []string{"effect of the fault seen", "end of the fault seen", "different machines"} {
 		if g := gateOf(t, r, name); !g.Applies || !g.Passed {
+			t.Errorf("%+v", g)
+		}
+	}
+	for _, name := range []string{"fault fired within", "share of the baseline's requests at each replica"} {
+		if g := gateOf(t, r, name); !g.Applies || !g.Passed && !tooBusyToTell(r) {
 			t.Errorf("%+v", g)
 		}
 	}
