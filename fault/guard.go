@@ -150,6 +150,16 @@ func (g *Guard) parent() {
 	}
 }
 
+// Folder makes and returns a folder for files that the run needs while it goes
+// on. It goes with the journal, whoever removes that.
+func (g *Guard) Folder() (string, error) {
+	dir := filesOf(g.path)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make a folder for a run: %w", err)
+	}
+	return dir, nil
+}
+
 // Path returns where the journal is.
 func (g *Guard) Path() string { return g.path }
 

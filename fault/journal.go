@@ -120,8 +120,16 @@ func syncFolder(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// removeJournal removes a journal, and what an interrupted writing has left.
+// filesOf is the folder of files that go with a journal.
+func filesOf(path string) string { return strings.TrimSuffix(path, journalEnd) + ".files" }
+
+// removeJournal removes a journal, the files that go with it, and what an
+// interrupted writing has left. The journal goes last, so that whoever is
+// interrupted is found again.
 func removeJournal(path string) error {
+	if err := os.RemoveAll(filesOf(path)); err != nil {
+		return fmt.Errorf("remove journal: %w", err)
+	}
 	err := os.Remove(path)
 	if rest := os.Remove(path + ".new"); err == nil && !errors.Is(rest, fs.ErrNotExist) {
 		err = rest

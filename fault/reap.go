@@ -47,10 +47,9 @@ func Reap(path string, in io.Reader, out io.WriteCloser) error {
 	if err := os.Chdir("/"); err != nil {
 		return fmt.Errorf("reap: %w", err)
 	}
-	_, err = io.WriteString(out, ready)
-	if err = errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("reap: say that it is ready: %w", err)
-	}
+	// Nobody may be there any more to hear it: then the pipe ends too.
+	_, _ = io.WriteString(out, ready)
+	_ = out.Close()
 	r := &reaper{path: path, owner: j.Owner, grace: j.Grace, due: make(map[string]time.Time)}
 	return r.run(in)
 }

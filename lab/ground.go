@@ -42,7 +42,6 @@ type ground struct {
 	addresses map[string]target.Address
 	nonce     string       // begins the id of every request of the run
 	folder    string       // for what a testbed leaves
-	temporary bool         // the folder goes with the run
 	guard     *fault.Guard // sees to it that nothing is left; nil where nothing is started or harmed
 	keeps     bool         // one stand serves every composition
 	kept      *stand       // that one
@@ -91,8 +90,7 @@ func newGround(ctx context.Context, s *study.Study, o Options) (*ground, error) 
 		}
 		return g, nil
 	}
-	g.folder, err = os.MkdirTemp("", "brunt-testbed-*")
-	if g.temporary = err == nil; err != nil {
+	if g.folder, err = g.guard.Folder(); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
 	return g, nil
@@ -110,9 +108,6 @@ func (g *ground) close() error {
 	}
 	if g.guard != nil {
 		errs = append(errs, g.guard.Close())
-	}
-	if g.temporary {
-		errs = append(errs, os.RemoveAll(g.folder))
 	}
 	return errors.Join(errs...)
 }

@@ -67,6 +67,9 @@ func TestKilled(t *testing.T) {
 			all = append(all, newKilling(t, attack, stage+1, 0.3, false))
 		}
 	}
+	bare := newKilling(t, 0, 2, 0.5, false)
+	bare.name, bare.args = bare.name+", without a folder", []string{"run", "study.yaml", "--json"}
+	all = append(all, bare)
 	all = append(all, newKilling(t, 2, 2, 0.1, true), newKilling(t, 3, 2, 0.1, true)) // nobody but undo is left to help
 	sinkAll(t, all)
 }
@@ -99,6 +102,7 @@ type killing struct {
 	stage  string
 	when   float64 // within the stage, from 0 to 1
 	alone  bool    // the reaper is killed with it
+	args   []string
 	siege  *siege
 	victim *bystander // where it is not the study's own
 	skip   string
@@ -107,7 +111,7 @@ type killing struct {
 func newKilling(t *testing.T, attack, stage int, when float64, alone bool) *killing {
 	t.Helper()
 	a := attacks[attack]
-	k := &killing{name: a.name + ", " + stages[stage], attack: attack, stage: stages[stage], when: when, alone: alone}
+	k := &killing{name: a.name + ", " + stages[stage], attack: attack, stage: stages[stage], when: when, alone: alone, args: []string{"run", "study.yaml", "--out", "out"}}
 	if alone {
 		k.name += ", with its reaper"
 	}
@@ -136,7 +140,7 @@ func sinkAll(t *testing.T, all []*killing) {
 			continue
 		}
 		wrong[i] = make(chan string, 1)
-		p := k.siege.start(t, nil, "run", "study.yaml", "--out", "out")
+		p := k.siege.start(t, nil, k.args...)
 		go func() { wrong[i] <- k.sink(p) }()
 	}
 	for i, k := range all {
@@ -149,7 +153,7 @@ func sinkAll(t *testing.T, all []*killing) {
 				if !strings.Contains(text, tooBusy) {
 					break
 				}
-				text = k.sink(k.siege.start(t, nil, "run", "study.yaml", "--out", "out"))
+				text = k.sink(k.siege.start(t, nil, k.args...))
 			}
 			if text != "" {
 				t.Fatal(text)

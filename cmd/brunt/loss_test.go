@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,24 +82,28 @@ func TestLoss(t *testing.T) {
 			if p == nil {
 				t.Skip(runs[i].reason)
 			}
-			for range 3 {
-				if p.status() != statusFailed || !strings.Contains(p.stderr.String(), tooBusy) {
+			folder := "out"
+			for try := range 3 {
+				if p.status() == statusOK && !tooBusyToTell(s.result(t, folder)) || p.status() == statusFailed && !strings.Contains(p.stderr.String(), tooBusy) {
 					break
+				} else if try == 2 && p.status() == statusOK {
+					t.Skip("the machine is too busy to send on time: run this test by itself")
 				}
-				p = s.start(t, nil, "run", "study.yaml", "--out", "out")
+				folder = fmt.Sprint("again", try) // now it is alone
+				p = s.start(t, nil, "run", "study.yaml", "--out", folder)
 			}
 			p.expect(statusOK)
 			s.nothingLeft(t)
-			if got, err := filepath.Glob(filepath.Join(s.folder, "out/testbed/plain/*")); err != nil || len(got) != 1 || filepath.Base(got[0]) != "front.jsonl" {
+			if got, err := filepath.Glob(filepath.Join(s.folder, folder, "testbed/plain/*")); err != nil || len(got) != 1 || filepath.Base(got[0]) != "front.jsonl" {
 				t.Errorf("in the testbed's folder: %v, %v", got, err)
 			}
-			r := s.result(t, "out")
-			l.fates(t, r, s.rows(t, "out"))
+			r := s.result(t, folder)
+			l.fates(t, r, s.rows(t, folder))
 			l.instants(t, r)
 			l.gates(t, r)
-			s.reports(t, "out")
+			s.reports(t, folder)
 			if l.kind == fault.Kill {
-				s.damaged(t, "out")
+				s.damaged(t, folder)
 			}
 		})
 	}
@@ -155,12 +160,11 @@ func (l loss) fates(t *testing.T, r *lab.Result, all *rows) {
 	if l.fate == record.Censored {
 		lost, other = other, lost
 	}
-	busy := tooBusyToTell(r)
 	const before = 3 // may have had its answer when the fault was really there
-	if lost == 0 || l.fate == record.Censored && other != 0 || !busy && (other != 0 || lost < f.Victim.Open-before) {
+	if lost == 0 || other != 0 || lost < f.Victim.Open-before {
 		t.Errorf("of the victim's requests in flight %+v: expected all %s, but for what ended before", f.Victim, l.fate)
 	}
-	if f.Others.Completed == 0 || f.Others.Errored != 0 || !busy && f.Others.Completed != f.Others.Open {
+	if f.Others.Open < 3 || f.Others.Completed != f.Others.Open {
 		t.Errorf("of the others' requests in flight %+v: expected all completed", f.Others)
 	}
 	for _, q := range all.requests {
@@ -222,7 +226,7 @@ func (l loss) instants(t *testing.T, r *lab.Result) {
 		t.Fatalf("the shares: %+v", site.Shares)
 	}
 	for _, share := range site.Shares {
-		if share.Share == nil || !tooBusyToTell(r) && (*share.Share < 0.45 || *share.Share > 0.55) {
+		if share.Share == nil || *share.Share < 0.45 || *share.Share > 0.55 {
 			t.Errorf("the share of %+v: expected half", share)
 		}
 	}
@@ -231,13 +235,8 @@ func (l loss) instants(t *testing.T, r *lab.Result) {
 // gates holds the gates of the fault against what can be told of it.
 func (l loss) gates(t *testing.T, r *lab.Result) {
 	t.Helper()
-	for _, name := range []string{"effect of the fault seen", "end of the fault seen", "different machines"} {
+	for _, name := range []string{"fault fired within", "effect of the fault seen", "end of the fault seen", "share of the baseline's requests at each replica", "different machines"} {
 		if g := gateOf(t, r, name); !g.Applies || !g.Passed {
-			t.Errorf("%+v", g)
-		}
-	}
-	for _, name := range []string{"fault fired within", "share of the baseline's requests at each replica"} {
-		if g := gateOf(t, r, name); !g.Applies || !g.Passed && !tooBusyToTell(r) {
 			t.Errorf("%+v", g)
 		}
 	}
