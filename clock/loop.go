@@ -7,7 +7,8 @@
 //
 // Instants and durations are [time.Duration]; an instant counts from the start
 // of the loop. All methods are for the goroutine that runs the loop, except
-// [Loop.Post] and [Loop.Elapsed], which any goroutine may call.
+// [Loop.Post] and [Loop.Elapsed], which any goroutine may call. On Linux a loop
+// can wait for file descriptors too, see [Loop.Watch].
 //
 //	loop := clock.Virtual()
 //	loop.After(time.Second, clock.Func(func() { fmt.Println(loop.Now()) }))
@@ -65,6 +66,7 @@ type Loop struct {
 	telling bool          // watchers
 
 	waiter waiter // nil on the virtual clock
+	settle func() // in a bubble: lets everybody else go on until nobody can
 	made   time.Time
 	start  atomic.Int64 // when Run was called, counted from made
 
@@ -76,9 +78,8 @@ type Loop struct {
 
 // waiter waits on the real clock.
 type waiter interface {
-	// prepare is called on the goroutine that will wait, before the first
-	// wait; what it returns undoes it.
-	prepare(elapsed func() time.Duration) (release func())
+	// prepare is called at the start of the loop, before the first wait.
+	prepare(elapsed func() time.Duration)
 	// wait returns at an instant of the loop, or when wake was called, or there is
 	// something to tell a watcher, whichever is first; a negative instant never comes.
 	wait(until time.Duration)
@@ -187,10 +188,13 @@ func (l *Loop) Run() {
 		return
 	}
 	l.start.Store(int64(time.Since(l.made)))
-	defer l.waiter.prepare(l.Elapsed)()
+	l.waiter.prepare(l.Elapsed)
 	hurried := 0 // events since the loop last got to wait
 	for l.now = 0; ; {
 		l.takePosted()
+		if l.settle != nil {
+			l.settled()
+		}
 		when, ok := l.queue.peek()
 		switch {
 		case !ok && l.held == 0:

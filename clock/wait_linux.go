@@ -3,6 +3,7 @@ package clock
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -67,13 +68,21 @@ func (w *pollWaiter) open() (err error) {
 	return nil
 }
 
-func (w *pollWaiter) prepare(elapsed func() time.Duration) (release func()) {
-	var now unix.Timespec
-	at := elapsed()
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err == nil {
-		w.origin = time.Duration(now.Nano()) - at
+func (w *pollWaiter) prepare(elapsed func() time.Duration) {
+	// The two clocks are read one after the other. What comes in between would make
+	// every instant late by as much, so the closest of a few readings counts.
+	w.armed = unset // by a run before this one
+	closest := time.Duration(math.MaxInt64)
+	for range 8 {
+		var now unix.Timespec
+		before := elapsed()
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+			continue // never seen; the timer is then early, and the loop waits in steps
+		}
+		if between := elapsed() - before; between < closest {
+			closest, w.origin = between, time.Duration(now.Nano())-before
+		}
 	}
-	return func() {}
 }
 
 func (w *pollWaiter) wait(until time.Duration) {

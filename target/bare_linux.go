@@ -2,12 +2,38 @@ package target
 
 import (
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 )
 
 // canBare says that a loop can have connections.
 const canBare = true
+
+// connect connects to this machine's own address within the call of it: there
+// is no other side to wait for, only a queue that has room or has not. It
+// returns -1 for what a goroutine should try at leisure.
+func connect(to netip.AddrPort) (fd int) {
+	family, address := syscall.AF_INET6, syscall.Sockaddr(&syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()})
+	if ip := to.Addr().Unmap(); ip.Is4() {
+		family, address = syscall.AF_INET, &syscall.SockaddrInet4{Port: int(to.Port()), Addr: ip.As4()}
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	if err = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err == nil {
+		err = syscall.Connect(fd, address)
+	}
+	if err == syscall.EINPROGRESS { // though it may have been done by now
+		_, err = syscall.Getpeername(fd)
+	}
+	if err != nil {
+		_ = syscall.Close(fd)
+		return -1
+	}
+	return fd
+}
 
 // strip takes the connection from package net, whose poller would be woken for
 // each answer too. What is left is a bare descriptor.

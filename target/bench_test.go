@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/clock"
 	"brunt/record"
 )
 
@@ -19,6 +20,7 @@ import (
 func BenchmarkRequest(b *testing.B) {
 	s := benchServer(b, hello)
 	b.Run("target", func(b *testing.B) { benchTarget(b, newCaller(b, s)) })
+	b.Run("loop", func(b *testing.B) { benchLoop(b, s) })
 	b.Run("net_http", func(b *testing.B) {
 		transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1000}
 		defer transport.CloseIdleConnections()
@@ -58,6 +60,43 @@ func benchTarget(b *testing.B, caller *Caller) {
 			b.Fatalf("%+v", a)
 		}
 	}
+	b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N)/1e3, "cpu-us/op")
+}
+
+// benchLoop has a loop carry the calls.
+func benchLoop(b *testing.B, url string) {
+	loop, err := clock.Real()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer loop.Close()
+	caller := newCaller(b, url, func(_ *Config, env *Env) { env.Now = loop.Elapsed })
+	caller.Attach(loop)
+	left := b.N
+	var next func()
+	report := func(e Event) {
+		switch {
+		case e.Answer == nil:
+		case e.Answer.Cause != record.None:
+			b.Errorf("%+v", e.Answer)
+			loop.Release()
+		default:
+			loop.Post(next)
+		}
+	}
+	next = func() {
+		if left--; left < 0 {
+			loop.Release()
+			return
+		}
+		caller.Start(ID{}, record.Never, report)
+	}
+	loop.Hold()
+	loop.Post(next)
+	b.ReportAllocs()
+	b.ResetTimer()
+	cpu := cpuTime()
+	loop.Run()
 	b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N)/1e3, "cpu-us/op")
 }
 

@@ -152,6 +152,9 @@ func (c *Call) begin() bool {
 	if !c.during(nil) {
 		return false
 	}
+	if c.answer.Began != record.Never {
+		return true // Start has tried already
+	}
 	c.answer.Began = at
 	c.tell(Event{What: Began, At: at})
 	return true

@@ -2,9 +2,11 @@
 // an OpenAI-style stream of chat tokens.
 //
 // A [Config] says what is called. [Resolve] looks its address up, once; a
-// [Caller] then makes requests to it. Each [Caller.Start] is one request on a
-// goroutine of its own, and tells of itself through [Event] values: written, first
-// byte, each piece of content, the end.
+// [Caller] then makes requests to it. Each [Caller.Start] is one request, and tells
+// of itself through [Event] values: begun, written, first byte, each piece of content,
+// the end. Over HTTP/1.1 without TLS it is written before Start returns, where there
+// is an idle connection; everything else is done by a goroutine of the call, or by
+// a loop: see [Caller.Attach].
 //
 // What a load generator must not do, and what is done about it here:
 //
@@ -22,10 +24,11 @@
 // read the wall clock, but for the timer that ends a call at its deadline.
 //
 // A Config is plain data. All methods of Caller and Call may be called from any
-// goroutine.
+// goroutine; but once a loop is attached, Start and Attach are for the loop's.
 //
 //	at, err := target.Resolve(ctx, &config)
 //	caller, err := target.New(ctx, &config, at, target.Env{Now: now, Getenv: os.Getenv})
+//	caller.Attach(loop) // or not
 //	call := caller.Start(target.ID{Request: 17}, deadline, func(e target.Event) { loop.Post(…) })
 //	call.Cancel()
 //	caller.Close()

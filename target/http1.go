@@ -85,9 +85,8 @@ const (
 )
 
 func newConn(c, plain net.Conn) *conn {
-	n := &conn{Conn: c, plain: plain, direct: c == plain, bare: -1, since: record.Never}
-	n.in = bufio.NewReaderSize(n, readBuffer)
-	n.abort = n.reset
+	n := &conn{Conn: c, plain: plain, direct: c == plain}
+	n.prepare(-1)
 	if s, ok := plain.(syscall.Conn); ok {
 		if raw, err := s.SyscallConn(); err == nil {
 			n.raw = raw
@@ -95,6 +94,12 @@ func newConn(c, plain net.Conn) *conn {
 	}
 	n.direct = n.direct && n.raw != nil && canTry
 	return n
+}
+
+func (n *conn) prepare(bare int) {
+	n.bare, n.since = bare, record.Never
+	n.in = bufio.NewReaderSize(n, readBuffer)
+	n.abort = n.reset
 }
 
 var errLongHead = fmt.Errorf("the head of the answer is longer than %d KiB", longestHead>>10)
@@ -171,7 +176,9 @@ func (w *http1) start(c *Call) bool {
 	n := w.take()
 	if n == nil && w.looped != nil {
 		w.looped.loop.Glance() // an answer that is here frees its connection
-		n = w.take()
+		if n = w.take(); n == nil && c.begin() {
+			n = w.looped.connect()
+		}
 	}
 	if n == nil {
 		return false

@@ -1,8 +1,6 @@
 package target
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -100,6 +98,22 @@ type expiry Call
 
 // Happen implements [clock.Event].
 func (e *expiry) Happen() { (*Call)(e).expire() }
+
+// connect returns a new connection, if that takes no waiting.
+func (l *looped) connect() *conn {
+	d := l.wire.dialer
+	to := d.at.Addrs[d.first.Load()]
+	if !to.Addr().Unmap().IsLoopback() {
+		return nil
+	}
+	fd := connect(to)
+	if fd < 0 {
+		return nil
+	}
+	n := &conn{direct: true}
+	n.prepare(fd)
+	return n
+}
 
 // sees has a connection watched. It reports false when that cannot be.
 func (l *looped) sees(n *conn) bool {
@@ -200,7 +214,7 @@ func (l *looped) yield(n *conn, got []byte, at time.Duration) {
 // Readable implements [clock.Watcher].
 func (n *conn) Readable() {
 	l := n.on.looped
-	if n.on.call == nil { // its end, or an answer nobody asked for
+	if n.on.call == nil { // its end, or an answer that nobody asked for
 		l.wire.lift(n)
 		l.wire.drop(n)
 		return
@@ -293,6 +307,3 @@ func (w *http1) lift(n *conn) {
 func networkError(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Err: os.NewSyscallError(op, err)}
 }
-
-// errNoTry is met by nobody: without a way to try, nothing does.
-var errNoTry = fmt.Errorf("try without blocking: %w", errors.ErrUnsupported)

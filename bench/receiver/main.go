@@ -129,7 +129,7 @@ func (a *arrivals) report(rate float64) string {
 		return float64(late[max(0, int(p*float64(len(late))+0.5)-1)]-late[0]) / 1e6
 	}
 	each := float64(cpuTime()-a.cpu) / 1e3 / float64(len(at))
-	return fmt.Sprintf("%d %.3f %.3f %.3f %.3f %.1f", len(at), (at[len(at)-1]-at[0]).Seconds(), rank(0.5), rank(0.99), rank(1), each)
+	return fmt.Sprintf("%d %.3f %.3f %.3f %.3f %.1f", len(at), (at[len(at)-1] - at[0]).Seconds(), rank(0.5), rank(0.99), rank(1), each)
 }
 
 func cpuTime() time.Duration {
