@@ -50,7 +50,7 @@ func Reap(path string, in io.Reader, out io.WriteCloser) error {
 	// Nobody may be there any more to hear it: then the pipe ends too.
 	_, _ = io.WriteString(out, ready)
 	_ = out.Close()
-	r := &reaper{path: path, owner: j.Owner, grace: j.Grace, due: make(map[string]time.Time)}
+	r := &reaper{path: path, owner: j.Owner, grace: j.Grace, due: make(map[string]time.Time), fired: make(map[string]entry)}
 	return r.run(in)
 }
 
@@ -61,6 +61,9 @@ type reaper struct {
 	grace     time.Duration
 	due       map[string]time.Time // when a fault that was fired is ended
 	processes []guarded            // also those that are not in the journal yet
+	// fired are the faults that are on: a journal may be lost, as its folder is
+	// when the system cleans it up or the user logs out.
+	fired map[string]entry
 }
 
 func (r *reaper) run(in io.Reader) error {
@@ -105,9 +108,24 @@ func (r *reaper) hear(line string) {
 		var lasts int64
 		if _, err := fmt.Sscan(rest, &id, &lasts); err == nil && lasts > 0 {
 			r.due[id] = wall().Add(time.Duration(lasts) + r.grace)
+			r.remember(id)
 		}
 	case "undone":
 		delete(r.due, rest)
+		delete(r.fired, rest)
+	}
+}
+
+// remember keeps what undoing a fault takes.
+func (r *reaper) remember(id string) {
+	j, err := readJournal(r.path)
+	if err != nil {
+		return
+	}
+	for _, e := range j.Faults {
+		if e.ID == id {
+			r.fired[id] = e
+		}
 	}
 }
 
@@ -124,25 +142,20 @@ func (r *reaper) next() time.Duration {
 // overdue ends the faults whose run is there and has not ended them.
 func (r *reaper) overdue() {
 	now := wall()
-	j, err := readJournal(r.path)
 	for id, due := range r.due {
 		if due.After(now) {
 			continue
 		}
 		delete(r.due, id)
-		if err != nil {
-			continue // undone, or to be undone when the run ends
+		e, known := r.fired[id]
+		if !known || e.OwnedTable { // the kernel ends a black hole at its time
+			continue
 		}
-		for _, e := range j.Faults {
-			if e.ID != id || e.OwnedTable { // the kernel ends a black hole at its time
-				continue
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), reapWithin+e.Timeout)
-			if _, failed := e.undo(ctx, true); failed != nil {
-				r.due[id] = wall().Add(time.Second) // it may work later
-			}
-			cancel()
+		ctx, cancel := context.WithTimeout(context.Background(), reapWithin+e.Timeout)
+		if _, failed := e.undo(ctx, true); failed != nil {
+			r.due[id] = wall().Add(time.Second) // it may work later
 		}
+		cancel()
 	}
 }
 
@@ -155,7 +168,8 @@ func (r *reaper) reap() error {
 		left, err := undoJournal(context.Background(), r.path, true)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // the run had ended well, or `brunt undo` was faster
+			// The run had ended well, or `brunt undo` was faster, or the journal is lost.
+			return r.undoFired()
 		case err != nil:
 			return fmt.Errorf("reap: %w", err)
 		case len(left.Failed) == 0:
@@ -165,6 +179,22 @@ func (r *reaper) reap() error {
 		}
 		<-newTimer(time.Second).C
 	}
+}
+
+// undoFired undoes the faults that were on, without a journal. It does no harm
+// when somebody has done it already.
+func (r *reaper) undoFired() error {
+	var errs []error
+	for _, e := range r.fired {
+		ctx, cancel := context.WithTimeout(context.Background(), reapWithin+e.Timeout)
+		_, failed := e.undo(ctx, false)
+		errs = append(errs, failed)
+		cancel()
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("reap: %w", err)
+	}
+	return nil
 }
 
 // awaitOwner waits for the end of the run's process: its pipe ends a moment

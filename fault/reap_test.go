@@ -185,6 +185,26 @@ func TestReaperPastTheDeadline(t *testing.T) {
 	afterKill(t, o, west)
 }
 
+// A reaper undoes what was fired also when the journal is lost.
+func TestReaperWithoutAJournal(t *testing.T) {
+	t.Parallel()
+	_, v := startVictim(t)
+	o := order{Run: newRun(), State: stateOf(t), Config: Config{Kind: Freeze, For: time.Hour}, Victim: v, Until: "fired"}
+	owner, west := startOwner(t, o)
+	for owner.line(t) != "fired" {
+	}
+	eventually(t, "the deadline is on the disk, so nothing writes the journal again", func() bool {
+		j, err := readJournal(o.journal())
+		return err == nil && len(j.Faults) == 1 && j.Faults[0].Deadline != nil
+	})
+	if err := os.RemoveAll(o.State); err != nil {
+		t.Fatal(err)
+	}
+	owner.end()
+	eventually(t, "the victim is well", func() bool { return askHealth(t.Context(), v.Addr, "/health").well })
+	afterKill(t, o, west)
+}
+
 // A reaper that is killed too leaves the journal, and Undo does its work, once.
 func TestUndoAfterTheReaper(t *testing.T) {
 	t.Parallel()
@@ -264,6 +284,13 @@ func TestUndoTrustsNobody(t *testing.T) {
 	os.Symlink(path, link)
 	if _, err := Undo(t.Context(), link, false); err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("a link: %v", err)
+	}
+	pipe := filepath.Join(dir, "pipe"+journalEnd)
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Undo(t.Context(), pipe, false); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a pipe, which nobody writes to: %v", err)
 	}
 	os.Chmod(dir, 0o777)
 	if _, err := Journals(dir); err == nil {

@@ -34,6 +34,9 @@ func Undo(ctx context.Context, path string, force bool) (Left, error) {
 // say, one does it and the others find nothing.
 func undoJournal(ctx context.Context, path string, force bool) (Left, error) {
 	left := Left{Path: path}
+	if err := ours(path, false); err != nil { // before it is opened: a pipe would wait for a writer
+		return left, fmt.Errorf("undo: %w", err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return left, fmt.Errorf("undo: %w", err)

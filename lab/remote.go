@@ -173,7 +173,8 @@ func (x *exchange) gone(a *target.Answer) {
 	if x.at0 && a.Began != record.Never {
 		q.row.Submitted = max(a.Began, q.row.Intended)
 	}
-	if a.Began == record.Never {
+	// A hedge that is given up before it began was not owed to anybody.
+	if a.Began == record.Never && (x.at0 || !x.row.Cancelled) {
 		r.undispatched++
 	}
 	q.row.Cost += x.row.Cost

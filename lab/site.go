@@ -24,9 +24,10 @@ type site struct {
 	fault  *fault.Fault // nil without one
 	victim string
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
+	ctx     context.Context
+	cancel  context.CancelFunc
+	aborted func() bool // whether the run is being ended early
+	work    sync.WaitGroup
 
 	seen map[string]bool // states of the fault that were told of; of one goroutine at a time
 
@@ -43,6 +44,7 @@ func (t *stand) arm(ctx context.Context) (*site, error) {
 	}
 	s := &site{stand: t, study: t.study, victim: t.study.VictimName(), seen: map[string]bool{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.aborted = func() bool { return ctx.Err() != nil }
 	if t.study.Fault == nil || t.study.Fault.Injected() == nil {
 		return s, nil
 	}
@@ -107,6 +109,7 @@ func (s *site) begin(r *runner) {
 	if !ok || s.fault == nil {
 		return
 	}
+	s.work.Go(s.undoEarly)
 	// Aborting the run takes these back: a fault that has not fired then never does.
 	r.timeline = append(r.timeline, r.loop.At(layout.Anchor, clock.Timeline, clock.Func(func() {
 		s.work.Go(func() { s.fail("fire the fault", s.fault.Fire(s.ctx)) })
@@ -120,6 +123,19 @@ func (s *site) begin(r *runner) {
 			s.work.Go(s.restart)
 		})))
 	}
+}
+
+// undoEarly ends the fault as soon as the run is aborted: whoever does that wants
+// the harm to stop, and not once everything has drained.
+func (s *site) undoEarly() {
+	<-s.ctx.Done()
+	if !s.aborted() {
+		return // the run has ended by itself
+	}
+	err := s.fault.Undo(context.WithoutCancel(s.ctx))
+	s.mu.Lock()
+	s.errs = append(s.errs, err)
+	s.mu.Unlock()
 }
 
 // restart starts the killed replica again.
