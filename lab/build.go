@@ -58,6 +58,8 @@ func (b *builder) branch(s study.Stack, path string) built {
 		rest--
 		if last := s[n-1]; last.Fallback != nil {
 			inner = b.fallback(last.Fallback, join(path, "fallback"))
+		} else if last.Guest != "" {
+			inner = built{stage: guestStage{b.runner}}
 		} else {
 			inner = b.call(last.Call)
 		}

@@ -23,6 +23,7 @@ func findings(s *study.Study, r *Result) []string {
 		f.add("The run was aborted: arrivals stopped early, and every number is about those that had been offered by then.")
 	}
 	f.instrument()
+	f.guests()
 	if n := len(r.Repeats); n > 1 {
 		f.add("These sentences are about the first of %d runs, seed %d; what all of them show stands in the summary of the repeats.", n, s.Seed)
 	}

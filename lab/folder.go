@@ -21,6 +21,7 @@ const (
 	EnvironmentFile = "environment.json"
 	StudyFile       = "study.yaml"
 	ReportFile      = "report.md"
+	PageFile        = "report.html"
 )
 
 // Folder is where a run puts its results. result.json comes last: a folder
@@ -247,7 +248,7 @@ func (f *Folder) remake(s *study.Study, stored *Result) (*Result, error) {
 	}
 	defer rows.Close()
 	all := jobs(s)
-	outcomes, err := measureAll(s, all, 1, func(i int, m record.Sink) error { return rows.Feed(all[i].key, m) })
+	outcomes, err := measureAll(s, all, 1, true, func(i int, m record.Sink) error { return rows.Feed(all[i].key, m) })
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func realResult(t *testing.T, sets []string, lag time.Duration, watched []Gate) 
 	s := read(t, "outage", append([]string{"clock=real", "phases.*.for=1s", "ties.runs=0", "expect=[]"}, sets...)...)
 	virtual := read(t, "outage", "phases.*.for=1s", "ties.runs=0", "expect=[]")
 	all := jobs(virtual)
-	outcomes, err := measureAll(virtual, all, 1, virtually(all))
+	outcomes, err := measureAll(virtual, all, 1, false, virtually(all))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func (b *brokenOff) measure(path string) (_ []outcome, err error) {
 			b.last = i
 		}
 	}
-	outcomes, err := measureAll(b.study, b.jobs, 1, func(i int, m record.Sink) error {
+	outcomes, err := measureAll(b.study, b.jobs, 1, true, func(i int, m record.Sink) error {
 		file := files.Composition(i)
 		defer file.Close()
 		return b.feed(i, record.Sinks{m, file})

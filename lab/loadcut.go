@@ -43,6 +43,8 @@ func leastCut(ctx context.Context, s *study.Study, c *measure.Composition) (Load
 	switch {
 	case s.Clock == study.Real:
 		cut.Reason = "not looked for on the real clock"
+	case s.HasGuest(c.Name):
+		cut.Reason = "not looked for with a client that is not brunt's"
 	case !s.Load.Rated():
 		cut.Reason = "the load has no rate that could be cut"
 	case cutStudy(s, judged, 50).Schedule().Expected()*8 > cutMost:

@@ -119,7 +119,7 @@ func random(s *study.Study) bool {
 		}
 	}
 	for _, stack := range s.Compositions.All() {
-		if jittered(stack) {
+		if stack.Guest() || jittered(stack) {
 			return true
 		}
 	}

@@ -14,34 +14,40 @@ const Schema = 1
 // it is a pure function of the study, byte for byte; what depends on the
 // machine stands in [Environment].
 type Result struct {
-	Schema        int                   `json:"schema"`
-	Study         string                `json:"study"`
-	Question      string                `json:"question"`
-	Seed          int64                 `json:"seed"`
-	Clock         study.Clock           `json:"clock"`
-	Deterministic bool                  `json:"deterministic"` // a virtual run without any draw: it has no sampling error
-	Config        json.RawMessage       `json:"config"`        // the study as run, with defaults
-	Instrument    Instrument            `json:"instrument"`
-	StudySHA256   string                `json:"study_sha256"`          // of study.yaml beside the result
-	Protocol      *Protocol             `json:"protocol"`              // null when the study names none
-	Calibration   *Calibrated           `json:"calibration,omitempty"` // what the load was taken from
-	Valid         bool                  `json:"valid"`
-	Killed        bool                  `json:"killed,omitempty"` // it did not come to its end; it is aborted too
-	Kill          *Kill                 `json:"kill,omitempty"`   // where it broke off
-	Aborted       bool                  `json:"aborted"`
-	Gates         []Gate                `json:"gates"`
-	Compositions  []measure.Composition `json:"compositions"` // null when the run is not valid
-	Repeats       []Repeat              `json:"repeats"`      // of a study that repeats, the first one included
-	Secondary     []Secondary           `json:"secondary"`    // comparisons that the study declares
-	Comparisons   []Comparison          `json:"comparisons"`  // of each composition with the first
-	Ties          *Ties                 `json:"ties"`         // null when none were looked for
-	TiesReason    string                `json:"ties_reason,omitempty"`
-	LoadCuts      []LoadCut             `json:"load_cuts,omitempty"`    // of each composition that stays down after the trigger is gone
-	FaultReason   string                `json:"fault_reason,omitempty"` // why recovery from the study's fault is not there
-	NodeLoss      *NodeLoss             `json:"node_loss,omitempty"`    // of a real black hole
-	Replays       []Replay              `json:"replays,omitempty"`      // recordings that stood in for dependencies
-	Findings      []string              `json:"findings"`
-	Expectations  []Verdict             `json:"expectations"`
+	Schema         int                   `json:"schema"`
+	Study          string                `json:"study"`
+	Question       string                `json:"question"`
+	Seed           int64                 `json:"seed"`
+	Clock          study.Clock           `json:"clock"`
+	Deterministic  bool                  `json:"deterministic"`                  // a virtual run without any draw: it has no sampling error
+	Irreproducible string                `json:"deterministic_reason,omitempty"` // why another run gives other numbers
+	Config         json.RawMessage       `json:"config"`                         // the study as run, with defaults
+	Instrument     Instrument            `json:"instrument"`
+	StudySHA256    string                `json:"study_sha256"`          // of study.yaml beside the result
+	Protocol       *Protocol             `json:"protocol"`              // null when the study names none
+	Calibration    *Calibrated           `json:"calibration,omitempty"` // what the load was taken from
+	Valid          bool                  `json:"valid"`
+	Killed         bool                  `json:"killed,omitempty"` // it did not come to its end; it is aborted too
+	Kill           *Kill                 `json:"kill,omitempty"`   // where it broke off
+	Aborted        bool                  `json:"aborted"`
+	Gates          []Gate                `json:"gates"`
+	Compositions   []measure.Composition `json:"compositions"` // null when the run is not valid
+	Repeats        []Repeat              `json:"repeats"`      // of a study that repeats, the first one included
+	Secondary      []Secondary           `json:"secondary"`    // comparisons that the study declares
+	Comparisons    []Comparison          `json:"comparisons"`  // of each composition with the first
+	Ties           *Ties                 `json:"ties"`         // null when none were looked for
+	TiesReason     string                `json:"ties_reason,omitempty"`
+	LoadCuts       []LoadCut             `json:"load_cuts,omitempty"`    // of each composition that stays down after the trigger is gone
+	FaultReason    string                `json:"fault_reason,omitempty"` // why recovery from the study's fault is not there
+	NodeLoss       *NodeLoss             `json:"node_loss,omitempty"`    // of a real black hole
+	Guests         []GuestNote           `json:"guests,omitempty"`       // clients that are not brunt's
+	Replays        []Replay              `json:"replays,omitempty"`      // recordings that stood in for dependencies
+	Findings       []string              `json:"findings"`
+	Expectations   []Verdict             `json:"expectations"`
+
+	// Closeups are of the compositions, for pictures, where rows were kept. They
+	// are never written.
+	Closeups []*measure.Closeup `json:"-"`
 
 	// Hidden holds what an invalid run would have shown. It is never written.
 	Hidden *Result `json:"-"`

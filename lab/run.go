@@ -36,6 +36,8 @@ type Options struct {
 	// Self calls this program again: its path and what comes before the name of a
 	// command. Testbeds and real faults need it.
 	Self []string
+	// Guests are the clients that compositions of the study stand for, by name.
+	Guests map[string]*Guest
 	// Remote lets a study call targets that are not on this machine.
 	Remote bool
 	// Calibration is what the study's load was taken from; nil for none.
@@ -54,6 +56,9 @@ func Run(ctx context.Context, s *study.Study, o Options) (_ *Result, _ *Environm
 	env := environment(o.Command)
 	started := wallClock()
 	all := jobs(s)
+	for i := range all {
+		all[i].guest = guestOf(s, all[i].name, o.Guests)
+	}
 
 	ground, err := newGround(ctx, s, o)
 	if err != nil {
@@ -88,7 +93,7 @@ func Run(ctx context.Context, s *study.Study, o Options) (_ *Result, _ *Environm
 		machine = watchClient()
 	}
 	env.Compositions = make([]Wall, len(all))
-	outcomes, err := measureAll(s, all, workers(s), func(i int, m record.Sink) error {
+	outcomes, err := measureAll(s, all, workers(s), rows != nil, func(i int, m record.Sink) error {
 		begun := wallClock()
 		told := progress
 		if rows != nil {
@@ -135,6 +140,7 @@ type job struct {
 	composition int          // position in the study
 	name        string
 	key         string // of its rows: the name, and @SEED behind it but for the first repeat
+	guest       *Guest // its client; nil for brunt's own stacks
 }
 
 // jobs lists the compositions of all repeats, repeat by repeat.
@@ -148,7 +154,7 @@ func jobs(s *study.Study) []job {
 			if k > 0 {
 				key = fmt.Sprintf("%s@%d", name, seeded.Seed)
 			}
-			all = append(all, job{&seeded, i, name, key})
+			all = append(all, job{study: &seeded, composition: i, name: name, key: key})
 		}
 	}
 	return all
@@ -168,10 +174,13 @@ type outcome struct {
 	rows        measure.Rows          // nil when there are too many to keep
 	replayed    *replays              // nil when nothing is replayed
 	site        *measure.SiteRecorder // nil where nothing real is called
+	closeup     *measure.Closeup      // nil where none is wanted
+	guest       *guestCounts          // nil but for a client that is not brunt's
 }
 
 // measureAll measures what feed sends of each job, so many jobs at a time.
-func measureAll(s *study.Study, all []job, workers int, feed func(i int, m record.Sink) error) ([]outcome, error) {
+// Closely, it also looks at what pictures of the first repeat show.
+func measureAll(s *study.Study, all []job, workers int, closely bool, feed func(i int, m record.Sink) error) ([]outcome, error) {
 	expected := s.Schedule().Expected()
 	keep := expected*int64(len(all)) <= rowsMost
 	outcomes := make([]outcome, len(all))
@@ -189,8 +198,19 @@ func measureAll(s *study.Study, all []job, workers int, feed func(i int, m recor
 		if outcomes[i].replayed = newReplays(s); outcomes[i].replayed != nil {
 			sink = record.Sinks{sink, outcomes[i].replayed}
 		}
+		if outcomes[i].guest = newGuestCounts(s, all[i].name); outcomes[i].guest != nil {
+			sink = record.Sinks{sink, outcomes[i].guest}
+		}
+		var near *measure.CloseupRecorder
+		if closely && i < s.Compositions.Len() {
+			near = measure.NewCloseup(plan(s))
+			sink = record.Sinks{sink, near}
+		}
 		if err := feed(i, sink); err != nil {
 			return err
+		}
+		if near != nil {
+			outcomes[i].closeup = near.Closeup(all[i].name)
 		}
 		c, err := m.Composition(all[i].name)
 		if err != nil {
@@ -204,7 +224,7 @@ func measureAll(s *study.Study, all []job, workers int, feed func(i int, m recor
 
 // workers is how many compositions run at a time.
 func workers(s *study.Study) int {
-	if s.Clock == study.Real {
+	if s.Clock == study.Real || s.HasGuests() { // bubbles do not run well side by side
 		return 1
 	}
 	return runtime.GOMAXPROCS(0)
@@ -262,6 +282,9 @@ func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool
 			progress(Progress{all[i].key, i, len(all), warmup, at, length, s})
 		}
 	}
+	if s.HasGuest(name) {
+		return runGuest(&all[i], sink, events)
+	}
 	if s.Clock == study.Virtual {
 		return runOn(ctx, clock.Virtual(), s, name, s.Schedule(), sink, events, told(false, s.Length()))
 	}
@@ -306,6 +329,9 @@ func runReal(ctx context.Context, s *study.Study, name string, schedule *load.Sc
 }
 
 func runOn(ctx context.Context, loop *clock.Loop, s *study.Study, name string, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration, Standing)) error {
+	if s.HasGuest(name) {
+		return runGuest(&job{name: name}, nil, false)
+	}
 	r := newRunner(loop, s, name, schedule, sink, events)
 	r.told = told
 	return runAll(ctx, r, name)
@@ -363,6 +389,11 @@ func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) er
 	sites(s, outcomes)
 	repeats := split(s, outcomes)
 	r.Compositions = repeats[0].Compositions
+	for i := range r.Compositions {
+		if near := outcomes[i].closeup; near != nil {
+			r.Closeups = append(r.Closeups, near)
+		}
+	}
 	r.Comparisons = compareAll(s, repeats, outcomes)
 	if r.Secondary, err = secondaries(s, repeats); err != nil {
 		return err
@@ -376,6 +407,9 @@ func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) er
 		every = append(every, repeat.Compositions...)
 	}
 	r.Replays = replayed(s, outcomes)
+	if r.Guests = guestNotes(s, outcomes); r.Guests != nil {
+		r.Irreproducible = notDeterministic
+	}
 	r.Gates = gates(s, every, watched, r.Aborted)
 	if r.Killed {
 		r.notJudged()
@@ -388,7 +422,7 @@ func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) er
 		shown := *r
 		r.Hidden = &shown
 		r.Compositions, r.Repeats, r.Comparisons, r.Secondary, r.Ties, r.LoadCuts = nil, nil, []Comparison{}, []Secondary{}, nil, nil
-		r.TiesReason = "the run is not valid"
+		r.TiesReason, r.Closeups = "the run is not valid", nil
 		r.Findings, r.Expectations = []string{}, []Verdict{}
 	}
 	return nil

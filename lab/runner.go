@@ -28,6 +28,7 @@ type runner struct {
 	services        []policy.Stage        // their own stacks, by the same position; nil for a dependency
 	late            bool                  // whether a request's row is whole only when its last attempt is gone
 	remotes         []*remote             // by the same position; nil for what is simulated
+	host            *host                 // of a client that is not brunt's; nil without one
 	inbox           *inbox                // of real targets
 	firstID         int64                 // what request 0 is called there
 	replicas        map[string]int32      // of real targets, by name
@@ -272,19 +273,24 @@ func (r *runner) newRequest() *request {
 	return &request{runner: r, nth: make([]int32, len(r.clusters))}
 }
 
-// Ended implements [policy.Receiver]: the caller has its answer.
+// Ended implements [policy.Receiver]: the caller has its answer, unless that came
+// past the horizon, of which a late loop had not heard.
 func (q *request) Ended(o policy.Outcome) {
 	q.runner.loop.Cancel(q.horizon)
-	if o.Success() {
-		q.row.Outcome, q.row.ServedBy, q.row.FirstToken = record.Completed, o.Dependency(), o.FirstToken
-	} else {
-		q.row.Outcome, q.row.Cause = record.Errored, o.Cause
-	}
-	q.runner.inFlight--
 	end := q.runner.loop.Now()
 	if at := q.runner.instant; at != record.Never {
 		end = max(at, q.row.Intended)
 	}
+	horizon := q.row.Intended + q.runner.horizon
+	switch {
+	case end > horizon:
+		q.row.Outcome, end = record.Censored, horizon
+	case o.Success():
+		q.row.Outcome, q.row.ServedBy, q.row.FirstToken = record.Completed, o.Dependency(), o.FirstToken
+	default:
+		q.row.Outcome, q.row.Cause = record.Errored, o.Cause
+	}
+	q.runner.inFlight--
 	q.finish(end)
 }
 

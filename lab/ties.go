@@ -34,6 +34,8 @@ func findTies(ctx context.Context, s *study.Study, outcomes []outcome) (*Ties, s
 	switch total := s.Schedule().Expected() * int64(len(compositions)); {
 	case s.Clock == study.Real:
 		return nil, "not looked for on the real clock", nil
+	case s.HasGuests():
+		return nil, "not looked for beside a client that is not brunt's", nil
 	case s.Ties.Runs == 0:
 		return nil, "not asked for", nil
 	case s.Ties.Noise >= s.Horizon:

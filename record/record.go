@@ -109,7 +109,7 @@ func (r *Request) Latency() time.Duration { return r.End - r.Intended }
 
 // Attempt is one call of a dependency, after its clean-up.
 type Attempt struct {
-	Request    int64 // index of its request
+	Request    int64 // index of its request; negative for one that belongs to none
 	Intended   time.Duration
 	Index      int32 // position among the request's attempts, from 0
 	Dependency int32 // position in the study
@@ -181,6 +181,7 @@ const (
 	WhatRoute        = "route"         // of a front. Stage: the replica; State: up, down, or routed with Value: the index of a request
 	WhatProbe        = "probe"         // through a front. Stage: the victim; State: ready
 	WhatWaiting      = "waiting"       // Stage: the replica; Value: requests that wait in it
+	WhatGuest        = "guest"         // of a client that is not brunt's. State: unattributed, unserved or cut off; Value: how many
 	WhatMachine      = "machine"       // State: the fingerprint of the machine; Stage: whose
 )
 

@@ -152,6 +152,11 @@ func (s *Study) calledBy(stack Stack) map[string]bool {
 	if only := s.onlyCallee(); !ends(stack) && only != "" {
 		calls[only] = true
 	}
+	if stack.Guest() { // it may call anything
+		for _, name := range s.Callees() {
+			calls[name] = true
+		}
+	}
 	holds(stack, func(s *Stage) bool {
 		if s.Call != "" {
 			calls[s.Call] = true

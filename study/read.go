@@ -27,6 +27,9 @@ type Options struct {
 	// Files are at hand, under the names that the study has for them, and are not
 	// looked for: those of another study, see [Study.Files].
 	Files []File
+	// Guests are compositions that stand for clients of a Go test: they are there
+	// whatever the file says.
+	Guests []string
 	// Measure judges the name of a measure in an expectation about one phase,
 	// or about the whole run, and says whether it is a duration, which its
 	// limits must then be too. Its error says what was expected. Without it
@@ -128,6 +131,7 @@ func (r *reader) read(text []byte) (*Study, error) {
 		r.wrong(root, "", show(root), "expected a study: a mapping that begins with study: NAME")
 		return nil, r.errs
 	}
+	r.invite(root)
 	for _, set := range r.options.Sets {
 		r.set(root, set)
 	}
@@ -151,7 +155,7 @@ func (r *reader) read(text []byte) (*Study, error) {
 	}
 	warnings.sort()
 	s.origin = &origin{yaml: text, warnings: warnings, files: r.files, protocol: r.protocol, rateSet: r.places["load.rate"].set != ""}
-	if len(r.options.Sets) > 0 || r.recordings.moved {
+	if len(r.options.Sets) > 0 || len(r.options.Guests) > 0 || r.recordings.moved {
 		out, err := r.write()
 		if err != nil {
 			return nil, err

@@ -40,6 +40,9 @@ func (s *Study) checkServices(p check.Problems) {
 				in.In("stack", strconv.Itoa(i)).Doubt("shared", true, "all callers of a service share its stages as it is")
 			}
 		}
+		if service.Stack.Guest() {
+			in.Add("stack", nil, "ends in a guest: expected one at the end of a composition")
+		}
 		if loop := s.loop(name, nil); loop != nil {
 			in.Add("stack", nil, "calls itself: %s", strings.Join(loop, " calls "))
 		}

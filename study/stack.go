@@ -24,6 +24,11 @@ func (s *Study) checkStack(stack Stack, p check.Problems, depth int) {
 			continue
 		case stage.Fallback != nil:
 			s.checkFallback(stage.Fallback, in.In("fallback"), depth)
+		case stage.Guest != "":
+			check.OneOf(in, "guest", stage.Guest, GoTest)
+			if depth > 0 {
+				in.Add("guest", stage.Guest, "stands in a fallback: expected it at the end of a composition")
+			}
 		case stage.Call == "":
 			in.Add("", nil, "calls nothing: expected the name of a dependency")
 			continue
@@ -87,6 +92,8 @@ func (s *Study) bound(stack Stack) policy.Bound {
 		if only := s.onlyCallee(); only != "" {
 			b = s.boundOf(only)
 		}
+	case stack.Guest(): // nobody knows what it will do
+		rest--
 	case stack[rest-1].Fallback != nil:
 		rest--
 		b = policy.Bound{}

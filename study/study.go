@@ -138,6 +138,8 @@ type Stage struct {
 	Fallback *Fallback `yaml:"fallback"`
 	// Calls a dependency, by name. Ends the stack.
 	Call string `yaml:"call"`
+	// Stands for a client of the user's own, which calls what it wants, and for who brings it: brunttest, a Go test. Ends the stack.
+	Guest Guest `yaml:"guest"`
 }
 
 // Fallback tries one branch after the other.
@@ -235,7 +237,8 @@ func (t *Ties) SetDefaults() { *t = Ties{Runs: 4, Noise: 300 * time.Microsecond}
 // SetDefaults sets branches in their order.
 func (f *Fallback) SetDefaults() { f.Open = policy.InOrder }
 
-// Config returns the stage's configuration, or nil for fallback and call.
+// Config returns the stage's configuration, or nil for what ends a stack:
+// fallback, call and guest.
 func (s *Stage) Config() policy.Config {
 	switch {
 	case s.Retry != nil:
@@ -279,6 +282,8 @@ func (s *Stage) Kind() string {
 		return "adaptive"
 	case s.Fallback != nil:
 		return "fallback"
+	case s.Guest != "":
+		return "guest"
 	}
 	return "call"
 }
