@@ -8,7 +8,8 @@ import (
 // number: a count, a ratio.
 type Unit string
 
-// Milliseconds marks durations. From ten seconds on the axis is in seconds.
+// Milliseconds marks durations. From ten seconds on the axis is in seconds, but
+// for a logarithmic one that begins below a tenth of a second.
 const Milliseconds Unit = "ms"
 
 // secondsFrom is where durations begin to read better in seconds.
@@ -135,7 +136,7 @@ func (a Axis) fit(e extent, s snugness, want int) scale {
 		}
 	}
 	sc := scale{lo: e.lo, hi: e.hi, log: a.Log, unit: a.Unit, divisor: 1}
-	if a.Unit == Milliseconds && max(math.Abs(sc.lo), math.Abs(sc.hi)) >= secondsFrom {
+	if a.Unit == Milliseconds && max(math.Abs(sc.lo), math.Abs(sc.hi)) >= secondsFrom && !(a.Log && sc.lo < secondsFrom/100) {
 		sc.unit, sc.divisor = "s", 1000
 		sc.lo, sc.hi = sc.lo/1000, sc.hi/1000
 	}

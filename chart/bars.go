@@ -25,9 +25,14 @@ type Bar struct {
 const mostBars = 60
 
 // SVG draws the chart, of at most the first 60 bars.
-func (c Bars) SVG() string {
+func (c Bars) SVG() string { return c.svg(false) }
+
+// Inline draws the chart without its style sheet, for a page that has [Style].
+func (c Bars) Inline() string { return c.svg(true) }
+
+func (c Bars) svg(bare bool) string {
 	c.Value.Log = false
-	p := &plot{}
+	p := &plot{canvas: canvas{bare: bare}}
 	p.begin("Bar chart", c.Title)
 	bars := c.Bars[:min(len(c.Bars), mostBars)]
 	var values extent

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Width is how wide a chart is, in pixels; it scales.
@@ -21,23 +22,53 @@ const (
 
 // canvas collects the elements of a chart from top to bottom.
 type canvas struct {
-	body  strings.Builder
-	title string
-	desc  []string // sentences for those who cannot see it
-	y     float64  // where the next thing goes
+	body       strings.Builder
+	title      string
+	desc       []string // sentences for those who cannot see it
+	y          float64  // where the next thing goes
+	extra      string   // style that only this kind of chart needs
+	attributes string   // further ones, of the whole
+	bare       bool     // without a style sheet
 }
 
 // px writes a coordinate: a tenth of a pixel is finer than any paper.
 func px(v float64) string {
-	v = math.Round(v*10) / 10
-	if v == 0 {
-		v = 0 // not -0
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
+	var room [24]byte
+	return string(appendPx(room[:0], v))
 }
 
-// escaped is text as it may stand in XML, whatever it is made of.
+func appendPx(b []byte, v float64) []byte {
+	tenths := int64(math.Round(v * 10))
+	if tenths < 0 {
+		b, tenths = append(b, '-'), -tenths
+	}
+	b = strconv.AppendInt(b, tenths/10, 10)
+	if rest := tenths % 10; rest != 0 {
+		b = append(b, '.', byte('0'+rest))
+	}
+	return b
+}
+
+// escaped is text as it may stand in XML, whatever it is made of. Codes that are
+// no text of their own, such as those that turn the direction of writing, are
+// spaces.
 func escaped(s string) string {
+	plain := true
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`<>&"'`, c) >= 0 {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, s)
 	var b strings.Builder
 	// Writing to a Builder does not fail.
 	_ = xml.EscapeText(&b, []byte(s))
@@ -112,13 +143,22 @@ func (c *canvas) finish(caption ...string) string {
 	c.y += margin
 	c.desc = append(c.desc, caption...)
 	w, h := px(Width), px(math.Ceil(c.y))
-	return `<svg xmlns="http://www.w3.org/2000/svg" class="brunt-chart" role="img"` + attribute("aria-label", c.title) +
-		` width="` + w + `" height="` + h + `" viewBox="0 0 ` + w + " " + h + "\">\n" +
-		"<title>" + escaped(c.title) + "</title>\n" +
-		"<desc>" + escaped(strings.Join(strings.Fields(strings.Join(c.desc, " ")), " ")) + "</desc>\n" +
-		"<style>" + style + "</style>\n" +
-		`<rect class="paper" x="0" y="0" width="` + w + `" height="` + h + "\"/>\n" +
-		c.body.String() + "</svg>\n"
+	var b strings.Builder
+	b.Grow(c.body.Len() + 2<<10)
+	write := func(parts ...string) {
+		for _, p := range parts {
+			b.WriteString(p)
+		}
+	}
+	write(`<svg xmlns="http://www.w3.org/2000/svg" class="brunt-chart" role="img"`, attribute("aria-label", c.title),
+		` width="`, w, `" height="`, h, `" viewBox="0 0 `, w, " ", h, `"`, c.attributes, ">\n",
+		"<title>", escaped(c.title), "</title>\n",
+		"<desc>", escaped(strings.Join(strings.Fields(strings.Join(c.desc, " ")), " ")), "</desc>\n")
+	if !c.bare {
+		write("<style>", style, c.extra, "</style>\n")
+	}
+	write(`<rect class="paper" x="0" y="0" width="`, w, `" height="`, h, "\"/>\n", c.body.String(), "</svg>\n")
+	return b.String()
 }
 
 // pen writes the path of a line.
@@ -134,7 +174,40 @@ func (p *pen) to(x, y float64) {
 		p.b.WriteString("M")
 	}
 	p.down = true
-	p.b.WriteString(px(x) + " " + px(y))
+	p.pair(x, y)
+}
+
+func (p *pen) pair(x, y float64) {
+	p.number(x)
+	p.b.WriteByte(' ')
+	p.number(y)
+}
+
+func (p *pen) number(v float64) {
+	var room [24]byte
+	p.b.Write(appendPx(room[:0], v))
+}
+
+// command writes a letter of path data and its number.
+func (p *pen) command(letter byte, v float64) {
+	p.b.WriteByte(letter)
+	p.number(v)
+}
+
+// level and upright go on to an x or a y alone.
+func (p *pen) level(x float64)   { p.command('H', x) }
+func (p *pen) upright(y float64) { p.command('V', y) }
+
+// box draws a rectangle from one corner to another, by tenths of pixels as px
+// does, so that neighbours meet.
+func (p *pen) box(x0, y0, x1, y1 float64) {
+	tenth := func(v float64) float64 { return math.Round(v*10) / 10 }
+	p.b.WriteByte('M')
+	p.pair(x0, y0)
+	p.command('h', tenth(x1)-tenth(x0))
+	p.command('v', tenth(y1)-tenth(y0))
+	p.command('H', x0)
+	p.b.WriteByte('z')
 }
 
 func (p *pen) lift() { p.down = false }

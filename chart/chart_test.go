@@ -45,7 +45,10 @@ func anyAxis(t *rapid.T, name string) Axis {
 func anyLines(t *rapid.T) Lines {
 	c := Lines{Title: anyText().Draw(t, "title"), X: anyAxis(t, "x"), Y: anyAxis(t, "y"), Note: anyText().Draw(t, "note"), Interval: anyText().Draw(t, "interval")}
 	for range rapid.IntRange(0, 4).Draw(t, "series") {
-		s := Series{Name: anyText().Draw(t, "name")}
+		s := Series{Name: anyText().Draw(t, "name"), Steps: rapid.Bool().Draw(t, "steps")}
+		for range rapid.IntRange(0, 3).Draw(t, "flags") {
+			s.Flags = append(s.Flags, Flag{anyNumber().Draw(t, "x"), anyNumber().Draw(t, "y"), anyText().Draw(t, "flag")})
+		}
 		for range rapid.IntRange(0, 12).Draw(t, "points") {
 			s.Points = append(s.Points, Point{anyNumber().Draw(t, "x"), anyNumber().Draw(t, "y"), anyNumber().Draw(t, "low"), anyNumber().Draw(t, "high")})
 		}
@@ -56,6 +59,9 @@ func anyLines(t *rapid.T) Lines {
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "limits") {
 		c.Limits = append(c.Limits, Mark{anyNumber().Draw(t, "at"), anyText().Draw(t, "limit")})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "uprights") {
+		c.Uprights = append(c.Uprights, Mark{anyNumber().Draw(t, "at"), anyText().Draw(t, "upright")})
 	}
 	return c
 }
@@ -97,6 +103,54 @@ func anyBars(t *rapid.T) Bars {
 	return c
 }
 
+func anyPanels(t *rapid.T) Panels {
+	l := anyLines(t)
+	c := Panels{Title: l.Title, X: l.X, Spans: l.Spans, Faults: l.Spans, Events: l.Uprights, Note: l.Note}
+	columns := Columns{anyNumber().Draw(t, "first"), anyNumber().Draw(t, "width")}
+	fill := func() Fill {
+		return Fill{rapid.IntRange(-1, 9).Draw(t, "colour"), Pattern(rapid.IntRange(0, int(patterns)-1).Draw(t, "pattern"))}
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "panels") {
+		axis := anyAxis(t, "panel")
+		switch rapid.IntRange(0, 2).Draw(t, "kind") {
+		case 0:
+			a := Areas{Y: axis, Columns: columns, Thin: rapid.Bool().Draw(t, "thin")}
+			for range rapid.IntRange(0, 4).Draw(t, "layers") {
+				a.Layers = append(a.Layers, Layer{anyText().Draw(t, "layer"), fill(), rapid.SliceOfN(anyNumber(), 0, 12).Draw(t, "heights")})
+			}
+			if rapid.Bool().Draw(t, "outlined") {
+				a.Outline = &Layer{anyText().Draw(t, "outline"), fill(), rapid.SliceOfN(anyNumber(), 0, 12).Draw(t, "heights")}
+			}
+			c.Panels = append(c.Panels, a)
+		case 1:
+			d := Density{Y: axis, Columns: columns, Count: rapid.IntRange(0, 12).Draw(t, "columns"), What: anyText().Draw(t, "what"), Lines: l.Series}
+			for range rapid.IntRange(0, 12).Draw(t, "cells") {
+				d.Cells = append(d.Cells, Cell{rapid.IntRange(-1, 20).Draw(t, "column"), anyNumber().Draw(t, "from"), anyNumber().Draw(t, "to"), anyNumber().Draw(t, "count")})
+			}
+			c.Panels = append(c.Panels, d)
+		default:
+			k := Curves{Y: axis, Series: l.Series, Limits: l.Limits, Events: l.Uprights}
+			if rapid.Bool().Draw(t, "lacking") {
+				k.Deficit = &Deficit{anyNumber().Draw(t, "from"), anyNumber().Draw(t, "to"), anyNumber().Draw(t, "level"), anyText().Draw(t, "lacks")}
+			}
+			c.Panels = append(c.Panels, k)
+		}
+	}
+	return c
+}
+
+func anyWaterfall(t *rapid.T) Waterfall {
+	c := Waterfall{Title: anyText().Draw(t, "title"), X: anyAxis(t, "x"), Note: anyText().Draw(t, "note")}
+	for range rapid.IntRange(0, 6).Draw(t, "rows") {
+		c.Rows = append(c.Rows, Stretch{anyText().Draw(t, "name"), anyNumber().Draw(t, "from"), anyNumber().Draw(t, "to"), anyNumber().Draw(t, "after"),
+			Fill{rapid.IntRange(-1, 9).Draw(t, "colour"), Pattern(rapid.IntRange(0, int(patterns)-1).Draw(t, "pattern"))}, anyText().Draw(t, "text")})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "marks") {
+		c.Marks = append(c.Marks, Mark{anyNumber().Draw(t, "at"), anyText().Draw(t, "mark")})
+	}
+	return c
+}
+
 // Whatever the numbers and names are, a chart is well-formed, carries nothing foreign,
 // all of it is within its borders, no text stands on another, and the inputs
 // are left as they were.
@@ -111,9 +165,11 @@ func TestAnything(t *testing.T) {
 			}
 			return c.SVG(), before, c
 		},
-		"heat map": func(t *rapid.T) (string, any, any) { c := anyHeatMap(t); return c.SVG(), nil, nil },
-		"scatter":  func(t *rapid.T) (string, any, any) { c := anyScatter(t); return c.SVG(), nil, nil },
-		"bars":     func(t *rapid.T) (string, any, any) { c := anyBars(t); return c.SVG(), nil, nil },
+		"heat map":  func(t *rapid.T) (string, any, any) { c := anyHeatMap(t); return c.SVG(), nil, nil },
+		"scatter":   func(t *rapid.T) (string, any, any) { c := anyScatter(t); return c.SVG(), nil, nil },
+		"bars":      func(t *rapid.T) (string, any, any) { c := anyBars(t); return c.SVG(), nil, nil },
+		"panels":    func(t *rapid.T) (string, any, any) { c := anyPanels(t); return c.SVG(), nil, nil },
+		"waterfall": func(t *rapid.T) (string, any, any) { c := anyWaterfall(t); return c.SVG(), nil, nil },
 	}
 	for name, draw := range draws {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +195,7 @@ func TestWideLabels(t *testing.T) {
 	axis := Axis{Title: strings.Repeat("title ", 40), Unit: "requests/s"}
 	levels := Levels{Title: axis.Title, Numbers: numbers}
 	for name, svg := range map[string]string{
-		"lines":    Lines{X: axis, Y: axis, Series: []Series{{"", []Point{{X: far, Y: far}, {X: near, Y: near}}}}}.SVG(),
+		"lines":    Lines{X: axis, Y: axis, Series: []Series{{Name: "", Points: []Point{{X: far, Y: far}, {X: near, Y: near}}}}}.SVG(),
 		"heat map": HeatMap{X: levels, Y: levels, Value: axis, Cells: [][]float64{numbers}}.SVG(),
 		"bars":     Bars{Value: axis, Bars: []Bar{{strings.Repeat("W", 50), far, far - 1, near}}}.SVG(),
 		"phases": Lines{Spans: []Span{{0, 2, "one and another"}, {0.5, 1.8, "overlapping spans"}, {2, 2.01, "short"}},
@@ -179,6 +235,7 @@ func TestEscaping(t *testing.T) {
 func TestZeroValues(t *testing.T) {
 	for name, svg := range map[string]string{
 		"lines": Lines{}.SVG(), "heat map": HeatMap{}.SVG(), "scatter": Scatter{}.SVG(), "bars": Bars{}.SVG(),
+		"panels": Panels{}.SVG(), "areas": Panels{Panels: []Panel{Areas{}}}.SVG(), "waterfall": Waterfall{}.SVG(),
 	} {
 		d, err := read(svg)
 		if err != nil {

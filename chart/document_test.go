@@ -199,21 +199,38 @@ func (d *document) inside() error {
 	return nil
 }
 
-// strokes reads the path data that this package writes: M, L and Z with
-// absolute numbers.
+// strokes reads the path data that this package writes: M, L, H, V and Z with
+// absolute numbers, h, v and z for boxes.
 func strokes(data string) ([][][2]float64, error) {
 	var all [][][2]float64
 	for len(data) > 0 {
 		command := data[0]
 		rest := data[1:]
-		end := strings.IndexAny(rest, "MLZ")
+		end := strings.IndexAny(rest, "MLHVhvzZ")
 		if end < 0 {
 			end = len(rest)
 		}
 		data = rest[end:]
 		var corner [2]float64
 		switch command {
-		case 'Z':
+		case 'Z', 'z':
+			continue
+		case 'H', 'V', 'h', 'v':
+			v, err := strconv.ParseFloat(rest[:end], 64)
+			if err != nil || len(all) == 0 {
+				return nil, fmt.Errorf("%c%s in a path", command, rest[:end])
+			}
+			stroke := &all[len(all)-1]
+			corner = (*stroke)[len(*stroke)-1]
+			axis := 0
+			if command == 'V' || command == 'v' {
+				axis = 1
+			}
+			if command == 'h' || command == 'v' {
+				v += corner[axis]
+			}
+			corner[axis] = v
+			*stroke = append(*stroke, corner)
 			continue
 		case 'M':
 			all = append(all, nil)

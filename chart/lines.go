@@ -15,6 +15,7 @@ type Lines struct {
 	Series   []Series
 	Spans    []Span // shaded stretches of X, with their names above
 	Limits   []Mark // broken lines across the plot: an objective, a level to return to
+	Uprights []Mark // broken lines from top to bottom: a horizon
 	Interval string // what the bands are: "95 % interval over 20 seeds"
 	Note     string // further sentences for the caption
 }
@@ -23,6 +24,15 @@ type Lines struct {
 type Series struct {
 	Name   string
 	Points []Point
+	Steps  bool   // the line keeps its height up to the next point
+	Flags  []Flag // points that stand out, with a word on each
+}
+
+// Flag is a point of a line with a name. Of one whose X is NaN only the height
+// is known: it stands at the right border, and is hollow.
+type Flag struct {
+	X, Y float64
+	Name string
 }
 
 // Point is a point of a line. A Y that is NaN or infinite is a number that
@@ -55,8 +65,16 @@ const (
 // SVG draws the chart. Of a line with more than a thousand points it draws
 // the lowest and the highest number in each of five hundred columns, which
 // looks the same. It draws the first 42 lines.
-func (c Lines) SVG() string {
-	p := &plot{}
+func (c Lines) SVG() string { return c.svg(false) }
+
+// Inline draws the chart without its style sheet, for a page that has [Style].
+func (c Lines) Inline() string { return c.svg(true) }
+
+func (c Lines) svg(bare bool) string {
+	p := &plot{canvas: canvas{bare: bare}}
+	if slices.ContainsFunc(c.Series, func(s Series) bool { return s.Flags != nil }) {
+		p.extra = panelStyle
+	}
 	p.begin("Line chart", c.Title)
 
 	series := c.Series[:min(len(c.Series), mostLines)]
@@ -72,6 +90,7 @@ func (c Lines) SVG() string {
 	}
 	spans := c.spans(&xs)
 	limits := c.limits(&ys)
+	uprights := c.uprights(&xs)
 	if len(keys) > 1 || len(keys) == 1 && keys[0].name != "" {
 		p.legend(keys)
 	}
@@ -91,7 +110,9 @@ func (c Lines) SVG() string {
 	for _, t := range traces {
 		t.line(p)
 	}
+	p.flags(traces)
 	if slices.ContainsFunc(traces, func(t trace) bool { return t.drawn > 0 }) {
+		p.stand(uprights)
 		p.limitNames(limits)
 	} else {
 		p.nothing()
@@ -131,6 +152,49 @@ func (c Lines) limits(ys *extent) []Mark {
 	return limits
 }
 
+// uprights returns those that can be drawn, and makes room for them.
+func (c Lines) uprights(xs *extent) []Mark {
+	var uprights []Mark
+	for _, m := range c.Uprights {
+		if at, ok := c.X.clean(m.At); ok {
+			xs.add(at)
+			uprights = append(uprights, Mark{at, m.Name})
+		}
+	}
+	return uprights
+}
+
+// stand draws upright lines, with their names beside them at the bottom.
+func (p *plot) stand(marks []Mark) {
+	for _, m := range marks {
+		x := p.across.at(m.At)
+		p.path("limit", line(x, p.top, x, p.bottom))
+		p.note(x, p.bottom-6, 4, "small halo", shorten(m.Name, little, 160))
+	}
+}
+
+// flags draws the points that stand out, over all lines.
+func (p *plot) flags(traces []trace) {
+	hollow := map[float64]float64{} // by height, how far the next one stands inside
+	for _, t := range traces {
+		for _, f := range t.series.Flags {
+			level, ok := Axis{}.clean(f.Y)
+			if !ok {
+				continue
+			}
+			y := p.up.at(level)
+			if at, ok := (Axis{}).clean(f.X); ok {
+				p.mark(p.across.at(at), y, t.look, 1.2, "", both(t.series.Name, f.Name))
+				continue
+			}
+			x := p.right - 7 - hollow[level]
+			if hollow[level] += 14; x > p.left {
+				p.mark(x, y, t.look, 1, "open "+t.look.class(), both(t.series.Name, f.Name))
+			}
+		}
+	}
+}
+
 // shade draws spans behind everything: every second one is shaded, and a line
 // stands where one begins. Spans that overlap leave room for some names only.
 func (p *plot) shade(spans []Span) {
@@ -159,11 +223,13 @@ func (p *plot) limitNames(limits []Mark) {
 		if y < p.top+10 {
 			y = p.up.at(m.At) + 13
 		}
-		if slices.ContainsFunc(taken, func(t float64) bool { return math.Abs(t-y) < 13 }) {
+		name := shorten(m.Name, little, (p.right-p.left)/2)
+		b := box{p.right - 4 - width(name, little), y - 10, p.right - 4, y + 2}
+		if slices.ContainsFunc(taken, func(t float64) bool { return math.Abs(t-y) < 13 }) || slices.ContainsFunc(p.taken, b.meets) {
 			continue
 		}
 		taken = append(taken, y)
-		p.text(p.right-4, y, "small end halo", shorten(m.Name, little, (p.right-p.left)/2))
+		p.text(p.right-4, y, "small end halo", name)
 	}
 }
 
@@ -177,8 +243,12 @@ func (p *plot) describe(c Lines, traces []trace) {
 			p.desc = append(p.desc, t.series.Name+": no numbers.")
 			continue
 		}
-		p.desc = append(p.desc, fmt.Sprintf("%s: %s, %s to %s.", t.series.Name,
-			counted(t.drawn, "point", "points"), p.up.text(t.lowest), p.up.text(t.highest)))
+		words := fmt.Sprintf("%s: %s, %s to %s", t.series.Name,
+			counted(t.drawn, "point", "points"), p.up.text(t.lowest), p.up.text(t.highest))
+		for _, f := range t.series.Flags {
+			words += "; " + f.Name
+		}
+		p.desc = append(p.desc, words+".")
 	}
 	if len(traces) > most {
 		p.desc = append(p.desc, fmt.Sprintf("And %s.", counted(len(traces)-most, "more line", "more lines")))

@@ -1,12 +1,34 @@
 package chart
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // plot is a canvas with two axes: what Lines and Scatter share.
 type plot struct {
 	canvas
 	across, up               scale
 	left, right, top, bottom float64
+	taken                    []box // by names inside of the plot
+}
+
+// note writes a name inside of the plot, ending at x or, where it has no room there,
+// beginning on the other side of it; not where another name stands.
+func (p *plot) note(x, y, gap float64, class, name string) {
+	w := width(name, little)
+	for _, b := range []box{{x - gap - w, y - 10, x - gap, y + 2}, {x + gap, y - 10, x + gap + w, y + 2}} {
+		if b.x0 < p.left || b.x1 > p.right || slices.ContainsFunc(p.taken, b.meets) {
+			continue
+		}
+		p.taken = append(p.taken, b)
+		if b.x0 < x {
+			class += " end"
+			b.x0 = b.x1
+		}
+		p.text(b.x0, y, class, name)
+		return
+	}
 }
 
 const (

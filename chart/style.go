@@ -59,6 +59,37 @@ func sheet() string {
 	return b.String()
 }
 
+// panelStyle is what panels need besides: areas, stripes, cells.
+var panelStyle = panelSheet()
+
+func panelSheet() string {
+	var b strings.Builder
+	rule := func(selector, body string) { b.WriteString(".brunt-chart" + selector + "{" + body + "}") }
+	rule(" .area", "fill:currentColor;stroke:none")
+	rule(" .pale", "fill-opacity:.22")
+	rule(" .stripe", "fill:none;stroke:currentColor;stroke-width:1.4")
+	rule(" .head", "font-size:12px;font-weight:600")
+	rule(" .open", "fill:none;stroke:currentColor;stroke-width:2")
+	rule(" .under", "stroke-width:4;stroke-opacity:.7")
+	rule(" .fault", "fill:#D55E00;fill-opacity:.1")
+	cells := func(paper string, at func(i int) int) {
+		rule(" .under", "stroke:"+paper)
+		for i := range shades {
+			rule(" .h"+string(rune('0'+i)), "fill:"+hex(ramp[at(i)]))
+		}
+	}
+	cells("#ffffff", func(i int) int { return i + 1 })
+	b.WriteString("@media screen and (prefers-color-scheme:dark){")
+	cells("#16181d", func(i int) int { return shades - 1 - i })
+	rule(" .pale", "fill-opacity:.36")
+	b.WriteString("}")
+	return b.String()
+}
+
+// Style is the style sheet of all charts. A page with charts that were drawn
+// inline needs it once.
+func Style() string { return style + panelStyle }
+
 // look is how the i-th line is told from the others.
 type look int
 

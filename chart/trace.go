@@ -85,6 +85,30 @@ func (t *trace) reach(xs, ys *extent, y Axis) {
 	}
 }
 
+// reach widens extents to hold the points of a line in a panel.
+func (s Series) reach(xs, ys *extent, y Axis) {
+	for _, p := range s.Points {
+		at, ok := Axis{}.clean(p.X)
+		if !ok {
+			continue
+		}
+		xs.add(at)
+		if v, ok := y.clean(p.Y); ok {
+			ys.add(v)
+		}
+	}
+}
+
+// words say from where to where a line goes.
+func (s Series) words(up scale, y Axis) string {
+	var xs, ys extent
+	s.reach(&xs, &ys, y)
+	if !ys.any {
+		return s.Name + " no numbers"
+	}
+	return s.Name + " " + up.text(ys.lo) + " to " + up.text(ys.hi)
+}
+
 // sample draws the legend's sample of the line.
 func (t *trace) sample(p *plot) func(x, y float64) {
 	return func(x, y float64) {
@@ -165,11 +189,23 @@ func (t *trace) band(p *plot) {
 	for rest := t.thin(p.across); len(rest) > 0; {
 		n := 0
 		for n < len(rest) && rest[n].there && rest[n].band {
-			b.to(p.across.at(rest[n].X), p.up.at(rest[n].High))
+			x, y := p.across.at(rest[n].X), p.up.at(rest[n].High)
+			if t.series.Steps && n > 0 {
+				b.level(x)
+				b.upright(y)
+			} else {
+				b.to(x, y)
+			}
 			n++
 		}
 		for i := n - 1; i >= 0; i-- {
-			b.to(p.across.at(rest[i].X), p.up.at(rest[i].Low))
+			x, y := p.across.at(rest[i].X), p.up.at(rest[i].Low)
+			if t.series.Steps && i < n-1 {
+				b.upright(y)
+				b.level(x)
+			} else {
+				b.to(x, y)
+			}
 		}
 		b.close()
 		if n == 1 { // a band without width: an interval at a lone point
@@ -184,16 +220,29 @@ func (t *trace) band(p *plot) {
 // line draws the line and its marks.
 func (t *trace) line(p *plot) {
 	points := t.thin(p.across)
+	p.path("line "+t.look.class(), t.path(p, points), attribute("stroke-dasharray", t.look.dash()))
+	if t.series.Flags == nil {
+		t.marks(p, points)
+	}
+}
+
+// path is the way of the line through vertices.
+func (t *trace) path(p *plot, points []vertex) string {
 	var l pen
 	for _, d := range points {
 		if !d.there {
 			l.lift()
 			continue
 		}
-		l.to(p.across.at(d.X), p.up.at(d.Y))
+		x, y := p.across.at(d.X), p.up.at(d.Y)
+		if t.series.Steps && l.down {
+			l.level(x)
+			l.upright(y)
+			continue
+		}
+		l.to(x, y)
 	}
-	p.path("line "+t.look.class(), l.String(), attribute("stroke-dasharray", t.look.dash()))
-	t.marks(p, points)
+	return l.String()
 }
 
 // marks draws a mark at each point of a short line, at points that stand

@@ -189,7 +189,7 @@ func (r *Recorder) conserved(c *Composition) error {
 	check("whole", "errored is not the sum of the phases", c.Whole.Errored, sum.Errored)
 	check("whole", "censored is not the sum of the phases", c.Whole.Censored, sum.Censored)
 	check("whole", "attempts are not the sum of the phases", c.Whole.Attempts, sum.Attempts)
-	check("whole", "attempts are not the number of rows", c.Whole.Attempts, r.attempts)
+	check("whole", "attempts are not the number of rows", c.Whole.Attempts, r.attempts-r.strangers)
 	check("whole", "attempts by the phase of their start do not add up", rows, r.attempts)
 	r.conservedWork(c, check)
 	check("whole", "attempts are still active after the drain", c.ActiveAfterDrain, 0)

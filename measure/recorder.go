@@ -61,6 +61,7 @@ type Recorder struct {
 	watching   *lookout      // what became of goodput after the trigger; nil without one
 
 	attempts  int64
+	strangers int64 // attempts that belong to no request
 	cancelled int64
 	pending   int64
 	cleanup   samples // those above 0
@@ -263,7 +264,11 @@ func (r *Recorder) Attempt(a *record.Attempt) {
 	}
 	r.attempts++
 	p := &r.phases[r.phaseAt(a.Intended)]
-	p.calls[a.Dependency]++
+	if a.Request >= 0 { // else it belongs to no request, and counts for the dependency alone
+		p.calls[a.Dependency]++
+	} else {
+		r.strangers++
+	}
 	if a.Why == record.Retry {
 		p.retries++
 	}

@@ -128,6 +128,9 @@ func millis(m measure.Millis) string { return duration(time.Duration(m)) }
 // inMillis returns a time as a number of milliseconds.
 func inMillis(m measure.Millis) float64 { return float64(m) / 1e6 }
 
+// inDuration returns a number of milliseconds as a time.
+func inDuration(ms float64) time.Duration { return time.Duration(math.Round(ms * 1e6)) }
+
 // plural returns "1 run", "2 runs".
 func plural(n int64, one, many string) string {
 	if n == 1 {

@@ -1,5 +1,6 @@
 // Package report writes a result for people and for programs: [Text] for a
-// terminal, [Markdown] for report.md, [JSON] for result.json.
+// terminal, [Markdown] for report.md, [HTML] for report.html, [JSON] for
+// result.json.
 //
 // A report is a pure function of the result and the environment. It computes
 // nothing that is not in them, but for sums over phases and shares; a number
@@ -21,7 +22,7 @@ import (
 	"brunt/study"
 )
 
-// document is a report as plain data. Text and Markdown are written from it.
+// document is a report as plain data. Text, Markdown and HTML are written from it.
 type document struct {
 	Title    string
 	Question string

@@ -100,10 +100,13 @@ func describePhase(p *phase) string {
 		words += d.Name + ": " + describeBehaviour(object(d.Value))
 	}
 	if words == "" {
-		return "as configured"
+		return unchanged
 	}
 	return words
 }
+
+// unchanged is what a phase says that changes nothing.
+const unchanged = "as configured"
 
 // simulated says what a simulated dependency leaves out.
 func simulated(r *lab.Result) string {

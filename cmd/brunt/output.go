@@ -14,11 +14,11 @@ import (
 	"brunt/report"
 )
 
-// formats are the ways to write numbers on stdout, and those for a run: svg is
-// a picture of what callers got over time.
+// formats are the ways to write numbers on stdout, and those for a run: html is
+// the page, svg a picture of what callers got over time.
 var (
 	formats    = []string{"text", "markdown", "json"}
-	runFormats = []string{"text", "markdown", "json", "svg"}
+	runFormats = []string{"text", "markdown", "html", "json", "svg"}
 )
 
 // checkFormat is asked before anything is read or run.
@@ -42,6 +42,8 @@ func (c *command) print(format string, r *lab.Result, env *lab.Environment, o re
 	switch format {
 	case "markdown":
 		err = report.Markdown(c.stdout, r, env)
+	case "html":
+		err = report.HTML(c.stdout, r, env)
 	case "json":
 		err = report.JSON(c.stdout, r)
 	case "svg":

@@ -18,7 +18,7 @@ func (c *command) reportCommand() *cobra.Command {
 		Use:   "report FOLDER",
 		Short: "Make the reports of a run again, from its rows",
 		Long: `Make the reports of a run again: from its rows or, when it kept none, from
-result.json. report.md and result.json are written anew.
+result.json. report.md, report.html and result.json are written anew.
 
 A run on the real clock that was killed is reported from the rows that it had
 written by then, a second before its end at the latest. Its result is marked:
@@ -47,7 +47,7 @@ it is aborted, not to be published, and the exit status is 3.`,
 		},
 	}
 	cmd.Flags().BoolVar(&showInvalid, "show-invalid", false, showInvalidUsage)
-	cmd.Flags().StringVar(&format, "format", "text", "what to print: text, markdown, json or svg (a picture of what callers got over time)")
+	cmd.Flags().StringVar(&format, "format", "text", "what to print: text, markdown, html, json or svg (a picture of what callers got over time)")
 	offer(cmd, "format", runFormats...)
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -53,7 +54,7 @@ func (c *command) runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.register(flags)
 	flags.StringVarP(&f.out, "out", "o", "", "the `folder` for the results (default: a new one under runs/)")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, markdown, json or svg (a picture of what callers got over time)")
+	flags.StringVar(&f.format, "format", "text", "what to print: text, markdown, html, json or svg (a picture of what callers got over time)")
 	flags.BoolVar(&f.json, "json", false, "print result.json; without --out, write nothing")
 	flags.BoolVar(&f.hidden, "show-invalid", false, showInvalidUsage)
 	flags.BoolVar(&f.yes, "yes", false, yesUsage)
@@ -148,13 +149,28 @@ func (c *command) perform(ctx context.Context, s *study.Study, found *lab.Calibr
 	return result, env, writeReports(folder, result, env)
 }
 
-// writeReports writes what is made from a result. What the folder cannot take
-// is named once: the rest would say the same.
+// writeReports writes what is made from a result, the page while the rest is being
+// made. What the folder cannot take is named once: the others would say the same.
 func writeReports(folder *lab.Folder, r *lab.Result, env *lab.Environment) error {
-	if err := folder.Write(lab.ReportFile, func(w io.Writer) error { return report.Markdown(w, r, env) }); err != nil {
+	page := make(chan error, 1)
+	go func() {
+		page <- folder.Write(lab.PageFile, func(w io.Writer) error { return report.HTML(w, r, env) })
+	}()
+	err := folder.Write(lab.ReportFile, func(w io.Writer) error { return report.Markdown(w, r, env) })
+	var result bytes.Buffer
+	if err == nil {
+		err = report.JSON(&result, r)
+	}
+	if lost := <-page; err == nil {
+		err = lost
+	}
+	if err != nil {
 		return err
 	}
-	return folder.Write(lab.ResultFile, func(w io.Writer) error { return report.JSON(w, r) })
+	return folder.Write(lab.ResultFile, func(w io.Writer) error {
+		_, err := result.WriteTo(w)
+		return err
+	})
 }
 
 func pathOf(folder *lab.Folder) string {

@@ -65,6 +65,9 @@ func (c *command) read(source string, o settings) (*study.Study, error) {
 	} else if err != nil {
 		return nil, usageError{err}
 	}
+	if s.HasGuests() {
+		return nil, usagef("study %s has a composition with a client of its own (guest), which only a Go test has: run it with brunttest.Run", s.Name)
+	}
 	for _, w := range s.Warnings() {
 		fmt.Fprintln(c.stderr, "warning:", w)
 	}
