@@ -208,10 +208,10 @@ func layer(pkg string) int {
 
 func wallClock(s source) []string {
 	named, _ := path.Match("lab/environment*.go", s.path)
-	named = named || s.path == "target/deadline.go" // ends a call whose loop is late or gone
-	named = named || s.path == "lab/progress.go"    // asks a run a few times a second how it stands
+	named = named || s.path == "target/deadline.go"  // ends a call whose loop is late or gone
+	named = named || s.path == "lab/progress.go"     // asks a run a few times a second how it stands
 	named = named || s.path == "brunttest/bubble.go" // watches from outside over a time that may stand still
-	named = named || s.path == "fault/wall.go"      // what is done to real processes ends by the wall's time
+	named = named || s.path == "fault/wall.go"       // what is done to real processes ends by the wall's time
 	if s.test() || named || s.pkg() == "clock" || strings.HasPrefix(s.pkg(), "cmd/") {
 		return nil
 	}
