@@ -165,6 +165,21 @@ func (c Panels) stretches(p *plot) []string {
 	return words
 }
 
+// thin leaves out ticks whose labels would stand on one another: on a low panel
+// those of a logarithmic axis come close.
+func (s *scale) thin() {
+	const apart = 10 // pixels from label to label
+	last := math.Inf(1)
+	s.ticks = slices.DeleteFunc(slices.Clone(s.ticks), func(t tick) bool {
+		at := s.place(t.at)
+		if math.Abs(at-last) < apart {
+			return true
+		}
+		last = at
+		return false
+	})
+}
+
 // panel draws one plot below what is there.
 func (p *plot) panel(panel Panel, up scale, c Panels) {
 	p.y += 20
@@ -179,6 +194,7 @@ func (p *plot) panel(panel Panel, up scale, c Panels) {
 	p.taken = nil
 	p.up = up
 	p.up.from, p.up.to = p.bottom, p.top
+	p.up.thin()
 	var borders pen
 	for i, s := range c.Spans {
 		from, to := p.across.at(s.From), p.across.at(s.To)

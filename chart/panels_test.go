@@ -184,3 +184,20 @@ func TestInline(t *testing.T) {
 		}
 	}
 }
+
+// Ticks of a logarithmic axis come closer than their labels are high: those in
+// between go, and the lowest stays.
+func TestThinTicks(t *testing.T) {
+	s := Axis{Log: true}.fit(extent{10, 22, true}, tight, 4)
+	s.from, s.to = 100, 80 // pixels
+	all := len(s.ticks)
+	s.thin()
+	if all < 3 || len(s.ticks) >= all {
+		t.Fatalf("%d of %d ticks are left on 20 pixels", len(s.ticks), all)
+	}
+	for i := 1; i < len(s.ticks); i++ {
+		if d := s.place(s.ticks[i-1].at) - s.place(s.ticks[i].at); d < 10 {
+			t.Errorf("%s and %s are %.1f pixels apart", s.ticks[i-1].label, s.ticks[i].label, d)
+		}
+	}
+}
