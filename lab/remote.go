@@ -50,9 +50,13 @@ type exchange struct {
 func (m *remote) Start(call policy.Call, to policy.Receiver) (policy.Running, policy.Outcome) {
 	r := m.runner
 	q, parent := owners(call.Request)
+	now := r.loop.Now()
+	if now > q.row.Intended+r.horizon { // so late that nobody waits any more: the horizon is about to say so
+		r.undispatched++
+		return unsentCall{}, policy.Outcome{}
+	}
 	nth := q.nth[m.target]
 	q.nth[m.target]++
-	now := r.loop.Now()
 	x := &exchange{remote: m, request: q, to: to, open: !q.Over}
 	x.row = record.Attempt{
 		Request: q.Index, Intended: q.row.Intended, Index: q.row.Attempts,
@@ -77,6 +81,12 @@ func (m *remote) Start(call policy.Call, to policy.Receiver) (policy.Running, po
 	x.call = m.caller.Start(target.ID{Request: r.firstID + q.Index, Attempt: x.row.Index}, record.Never, x.see)
 	return x, policy.Outcome{}
 }
+
+// unsentCall is a call that came too late to be sent. It never ends.
+type unsentCall struct{}
+
+// Cancel implements [policy.Running].
+func (unsentCall) Cancel() {}
 
 // see takes the events of the call, one at a time, on any goroutine.
 func (x *exchange) see(e target.Event) {
