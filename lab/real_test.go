@@ -19,6 +19,9 @@ import (
 // that: a try whose scheduler lag is over 2 ms at p99 says nothing about brunt,
 // and the test is skipped when three tries in a row were such.
 func TestRealTellsTheSameStory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("times of a run under the race detector are the detector's: .ci/run has this test by itself too")
+	}
 	for _, c := range []struct {
 		study string
 		sets  []string
