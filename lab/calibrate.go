@@ -267,6 +267,7 @@ type search struct {
 	with    study.Calibrate
 	options CalibrationOptions
 	number  int
+	step    func(ctx context.Context, g *ground, s *study.Study, composition string, told func(at, length time.Duration)) (Step, error) // nil for runStep
 }
 
 // run looks for the capacity. Of a step that tells nothing, the trial is not
@@ -316,12 +317,31 @@ func (t *search) why() string { return t.Steps[len(t.Steps)-1].Why }
 
 // try runs a step, and keeps it.
 func (t *search) try(rate clock.Rate) (sustained bool, err error) {
+	var last Step
+	for range mostTries {
+		if last, err = t.once(rate); err != nil || last.Status != StepInconclusive {
+			return last.Status == StepSustained, err
+		}
+	}
+	t.Status, t.Reason = NotConclusive, fmt.Sprintf("%s tells nothing, %d times in a row: %s", rate, mostTries, last.Why)
+	if n := len(t.Steps) - mostTries; n > 0 {
+		t.Reason += fmt.Sprintf("; up to there %s was sustained", highest(t.Steps[:n]))
+	}
+	return false, nil
+}
+
+// mostTries is how often a step is run that tells nothing: one send in a hundred
+// that is late may be the machine's bad moment, and three such steps are not.
+const mostTries = 3
+
+// once runs a step, and keeps it.
+func (t *search) once(rate clock.Rate) (step Step, err error) {
 	if len(t.Steps) == mostSteps {
-		return false, errors.New("too many steps: brunt has a fault of its own, please report it")
+		return step, errors.New("too many steps: brunt has a fault of its own, please report it")
 	}
 	if t.study.Clock == study.Real && (t.number > 0 || len(t.Steps) > 0) {
 		if err := pause(t.ctx, t.with.Rest); err != nil {
-			return false, err
+			return step, err
 		}
 	}
 	p := CalibrationProgress{Trial: t.number, Step: len(t.Steps), Rate: rate}
@@ -330,20 +350,17 @@ func (t *search) try(rate clock.Rate) (sustained bool, err error) {
 			t.options.Progress(p)
 		}
 	}
-	step, err := runStep(t.ctx, t.ground, stepStudy(t.study, t.with, rate, t.Seed), t.options.Composition, told)
-	if err != nil {
-		return false, err
+	run := t.step
+	if run == nil {
+		run = runStep
+	}
+	if step, err = run(t.ctx, t.ground, stepStudy(t.study, t.with, rate, t.Seed), t.options.Composition, told); err != nil {
+		return step, err
 	}
 	t.Steps = append(t.Steps, step)
 	p.Ended = &step
 	told(p.Length, p.Length)
-	if step.Status == StepInconclusive {
-		t.Status, t.Reason = NotConclusive, fmt.Sprintf("%s tells nothing: %s", rate, step.Why)
-		if n := len(t.Steps); n > 1 {
-			t.Reason += fmt.Sprintf("; up to there %s was sustained", highest(t.Steps[:n-1]))
-		}
-	}
-	return step.Status == StepSustained, nil
+	return step, nil
 }
 
 // highest is the last rate that was sustained.

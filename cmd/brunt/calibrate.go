@@ -42,8 +42,8 @@ tell an overload of about the root of 2/n.
 
 Settings of calibrate in the study, or from --set: from, most, settle, step,
 requests, rest, trials, share (see brunt explain calibrate). On the real clock a
-step whose requests were sent too late says nothing about the system, and ends
-the calibration: the client is the limit.
+step whose requests were sent too late says nothing about the system; it is run
+again, and the third in a row ends the calibration: the client is the limit.
 
 Exit status: 0 when a capacity was found, 2 for usage and study errors, 3 when
 there is none to tell (not even the lowest rate is sustained, the highest one is,
