@@ -126,7 +126,7 @@ type mean struct {
 func NewSiteRecorder(p SitePlan) *SiteRecorder {
 	return &SiteRecorder{
 		plan: p, names: slices.Clone(p.Replicas), answered: map[int32]int64{}, routed: map[int64]string{},
-		waiting: map[string]*mean{}, seen: map[string]time.Duration{}, down: record.Never, up: record.Never, perToken: true,
+		waiting: map[string]*mean{}, seen: map[string]time.Duration{}, down: record.Never, perToken: true,
 	}
 }
 
@@ -234,9 +234,6 @@ func (r *SiteRecorder) route(e *record.Event) {
 		}
 	case "up":
 		r.tells = true
-		if after && r.down != record.Never && e.At >= r.down && r.up == record.Never {
-			r.up = e.At
-		}
 	}
 }
 
@@ -270,16 +267,6 @@ func (r *SiteRecorder) InFlight() InFlight {
 		victim = func(row Row) bool { return row.Target == 1 }
 	}
 	return InFlightAt(rows, r.plan.Fire, victim, false)
-}
-
-// VictimErrored counts the requests that the victim had at the fire and that
-// ended errored, and all that it had. known is false where nobody tells.
-func (r *SiteRecorder) VictimErrored() (errored, all int64, known bool) {
-	f := r.InFlight()
-	if f.Victim == nil {
-		return 0, 0, false
-	}
-	return f.Victim.Errored, f.Victim.Open, true
 }
 
 // Site returns what was gathered. recovered is the instant of the return to the

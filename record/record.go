@@ -176,7 +176,7 @@ const (
 	WhatBudget       = "budget"        // Value: a budget's tokens, in thousandths
 	WhatReplica      = "replica"       // State: the name of a replica; Value: its number in rows
 	WhatUndispatched = "undispatched"  // Value: attempts that the client never began to send
-	WhatFault        = "fault"         // of a real fault. Stage: the victim; State: armed, fired, effect, expired, heal, undone
+	WhatFault        = "fault"         // of a real fault. Stage: the victim; State: armed, fired, effect, expired, heal, started
 	WhatMade         = "fault made"    // how a real fault was made. State: how; Stage: who ends it; Value: packets that it lost
 	WhatRoute        = "route"         // of a front. Stage: the replica; State: up, down, or routed with Value: the index of a request
 	WhatProbe        = "probe"         // through a front. Stage: the victim; State: ready
