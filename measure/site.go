@@ -108,7 +108,7 @@ type SiteRecorder struct {
 	misrouted    []time.Duration
 	waiting      map[string]*mean
 	seen         map[string]time.Duration // the first sight of each state of the fault
-	down, up     time.Duration            // of the victim, after the fire
+	down         time.Duration            // of the victim, after the fire
 	machines     []string
 	made         record.Event     // how the fault was made
 	tells        bool             // whether the front tells when it takes a replica out
