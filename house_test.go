@@ -31,7 +31,8 @@ var layers = [][]string{
 	{"lab"},
 	{"sweep"},
 	{"report"},
-	{"brunttest", "cmd/*"},
+	{"brunttest", "command"},
+	{"cmd/*"},
 }
 
 // narrower are packages that may import less than their layer.
@@ -145,7 +146,7 @@ var rules = []rule{
 	},
 	{
 		"only a main function exits", onlyMainExits,
-		"cmd/brunt/run.go", `package main; import "os"; func run() { os.Exit(1) }`,
+		"command/run.go", `package main; import "os"; func run() { os.Exit(1) }`,
 		"cmd/brunt/main.go", `package main; import "os"; func main() { os.Exit(1) }`,
 	},
 	{
@@ -212,7 +213,7 @@ func wallClock(s source) []string {
 	named = named || s.path == "lab/progress.go"     // asks a run a few times a second how it stands
 	named = named || s.path == "brunttest/bubble.go" // watches from outside over a time that may stand still
 	named = named || s.path == "fault/wall.go"       // what is done to real processes ends by the wall's time
-	if s.test() || named || s.pkg() == "clock" || strings.HasPrefix(s.pkg(), "cmd/") {
+	if s.test() || named || s.pkg() == "clock" || s.pkg() == "command" {
 		return nil
 	}
 	return places(s, "reads the wall clock or sleeps: time passes on a clock.Loop",

@@ -1,0 +1,107 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brunt/lab"
+)
+
+// doomedStudy tells when its second phase begins, and goes on for an hour.
+const doomedStudy = `
+study: doomed
+clock: real
+load: {rate: 500/s}
+horizon: 10s
+dependencies: {service: {latency: 400ms}}
+phases: [{name: first, for: 1200ms}, {name: second, for: 1h}]
+compositions:
+  plain: [{timeout: {after: 5s}}]
+  never: [{retry: {attempts: 2}}]
+recovery: {clean_window: 0s}
+`
+
+// A run that is killed has its rows on the disk but for those of the last
+// second. They make a report that says what it is of; while the run is on they
+// make none.
+func TestKilledRunIsReported(t *testing.T) {
+	t.Parallel()
+	p := start(t, doomedStudy, "run", "study.yaml", "--out", "out")
+	brunt := func(args ...string) (stdout, stderr string, status int) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "brunt", args...)
+		var out, told strings.Builder
+		cmd.Dir, cmd.Stdout, cmd.Stderr = p.cmd.Dir, &out, &told
+		var exit *exec.ExitError
+		if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return out.String(), told.String(), cmd.ProcessState.ExitCode()
+	}
+	p.await("1/2 plain 1s of 1h0m1s: phase second")
+	if out, told, status := brunt("report", "out"); status != statusUsage || out != "" || !strings.Contains(told, "the run in out is still running") {
+		t.Errorf("a report while the run is on: status %d, %s", status, told)
+	}
+	p.signal(syscall.SIGKILL)
+	p.wait()
+	if _, told, status := brunt("compare", "out", "out"); status != statusUsage || !strings.Contains(told, "brunt report out") {
+		t.Errorf("compare: status %d, %s", status, told)
+	}
+
+	text, told, status := brunt("report", "out")
+	if status != statusInvalid || told != "" {
+		t.Errorf("report: status %d\n%s", status, told)
+	}
+	for where, text := range map[string]string{"stdout": text, "report.md": p.file("out/report.md")} {
+		for _, say := range []string{"killed", "into plain, not to be published", "censored at"} {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), say) {
+				t.Errorf("%s does not say %q:\n%s", where, say, text)
+			}
+		}
+	}
+	var r lab.Result
+	if err := json.Unmarshal([]byte(p.file("out/result.json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	if !r.Killed || !r.Aborted || r.Kill.Composition != "plain" {
+		t.Errorf("killed: %t, aborted: %t, %+v", r.Killed, r.Aborted, r.Kill)
+	}
+	if wrong := unaccounted(&r); wrong != "" {
+		t.Error(wrong)
+	}
+	w := r.Compositions[0].Whole
+	// The line came when 1,200 ms were over, and a fifth of a second of rows may
+	// not have been written yet.
+	if at := float64(r.Kill.At) / 1e6; at < 1000 || float64(w.Offered) < at/2 || float64(w.Offered) > at/2+1 {
+		t.Errorf("known up to %v ms: %d requests", at, w.Offered)
+	}
+	// What takes 400 ms is what had no outcome.
+	if w.Censored != r.Kill.Censored || w.Censored < 150 || w.Completed < 250 || w.Incidence.CensoredBeforeHorizon != w.Censored {
+		t.Errorf("%d completed, %d censored, %d of them early: %+v", w.Completed, w.Censored, w.Incidence.CensoredBeforeHorizon, r.Kill)
+	}
+	for _, q := range w.Incidence.Quantiles {
+		if q.Lower != nil || q.Upper != nil || q.Refused == "" {
+			t.Errorf("an interval although requests were censored before the horizon: %+v", q)
+		}
+	}
+	if r.Compositions[1].Whole.Offered != 0 {
+		t.Error("a composition that never began has requests")
+	}
+	if left, err := os.Stat(filepath.Join(p.cmd.Dir, "out/rows.spool")); err == nil {
+		t.Errorf("the spool is left: %v bytes", left.Size())
+	}
+	// From now on it is a result as any other.
+	again, _, status := brunt("report", "out")
+	if again != text || status != statusInvalid {
+		t.Errorf("the second report differs, or its status %d", status)
+	}
+	if _, told, status := brunt("compare", "out", "out"); status == statusOK || !strings.Contains(told, "was aborted") {
+		t.Errorf("compare: status %d, %s", status, told)
+	}
+}

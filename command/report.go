@@ -1,0 +1,53 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"brunt/lab"
+	"brunt/report"
+)
+
+func (c *command) reportCommand() *cobra.Command {
+	var (
+		format      string
+		showInvalid bool
+	)
+	cmd := &cobra.Command{
+		Use:   "report FOLDER",
+		Short: "Make the reports of a run again, from its rows",
+		Long: `Make the reports of a run again: from its rows or, when it kept none, from
+result.json. report.md, report.html and result.json are written anew.
+
+A run on the real clock that was killed is reported from the rows that it had
+written by then, a second before its end at the latest. Its result is marked:
+it is aborted, not to be published, and the exit status is 3.`,
+		Args:              exactly("FOLDER", "a folder that `brunt run` wrote"),
+		ValidArgsFunction: completeFolder,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkFormat(format, runFormats); err != nil {
+				return err
+			}
+			folder, result, env, err := lab.Open(args[0])
+			if errors.Is(err, lab.ErrNoResult) {
+				folder, result, env, err = lab.OpenKilled(args[0])
+			}
+			if err != nil {
+				return usageError{err}
+			}
+			defer folder.Close()
+			if err := writeReports(folder, result, env); err != nil {
+				return err
+			}
+			if err := c.print(format, result, env, report.TextOptions{Folder: folder.Path(), Invalid: showInvalid}); err != nil {
+				return err
+			}
+			return verdict(result)
+		},
+	}
+	cmd.Flags().BoolVar(&showInvalid, "show-invalid", false, showInvalidUsage)
+	cmd.Flags().StringVar(&format, "format", "text", "what to print: text, markdown, html, json or svg (a picture of what callers got over time)")
+	offer(cmd, "format", runFormats...)
+	return cmd
+}
