@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"brunt/lab"
+	"brunt/study"
 )
 
 // command is one call of brunt.
@@ -13,6 +16,7 @@ type command struct {
 	args, env      []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	libraries      func(*study.Study, string) (*lab.Guest, error)
 	started        bool // flags and arguments were understood: what fails now is no usage error
 }
 

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"brunt/fault"
+	"brunt/lab"
+	"brunt/study"
 )
 
 // Process is what the command has of its process.
@@ -17,11 +19,14 @@ type Process struct {
 	Env            []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// Libraries makes the client of a composition that ends in {go: NAME}; nil in a
+	// program that carries none.
+	Libraries func(s *study.Study, composition string) (*lab.Guest, error)
 }
 
 // Run is one call of the command. It returns the exit status.
 func Run(ctx context.Context, p Process) int {
-	c := &command{args: p.Args, env: p.Env, stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr}
+	c := &command{args: p.Args, env: p.Env, stdin: p.Stdin, stdout: p.Stdout, stderr: p.Stderr, libraries: p.Libraries}
 	if _, err := fault.EnterNamespace(c.getenv); err != nil {
 		return c.status(err)
 	}

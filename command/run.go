@@ -131,10 +131,14 @@ func (c *command) perform(ctx context.Context, s *study.Study, found *lab.Calibr
 	if err != nil {
 		return nil, nil, err
 	}
+	guests, err := c.guests(s)
+	if err != nil {
+		return nil, nil, err
+	}
 	result, env, err := lab.Run(ctx, s, lab.Options{
 		Folder: folder, Rows: f.rows == "all", Instrument: lab.ThisInstrument(),
 		Command: append([]string{"brunt"}, c.args...), Progress: bars.update,
-		Self: again, Remote: f.yes, Calibration: found.Summary(),
+		Self: again, Guests: guests, Remote: f.yes, Calibration: found.Summary(),
 	})
 	var remote *lab.RemoteError
 	if errors.As(err, &remote) {

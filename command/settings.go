@@ -65,11 +65,40 @@ func (c *command) read(source string, o settings) (*study.Study, error) {
 	} else if err != nil {
 		return nil, usageError{err}
 	}
-	if s.HasGuests() {
-		return nil, usagef("study %s has a composition with a client of its own (guest), which only a Go test has: run it with brunttest.Run", s.Name)
+	if err := c.canRun(s); err != nil {
+		return nil, err
 	}
 	for _, w := range s.Warnings() {
 		fmt.Fprintln(c.stderr, "warning:", w)
 	}
 	return s, nil
+}
+
+// canRun refuses a study with clients that this program does not have.
+func (c *command) canRun(s *study.Study) error {
+	for _, name := range s.Compositions.Names() {
+		switch library := s.Library(name); {
+		case library != "" && c.libraries == nil:
+			return usagef("composition %s is built with the Go library %s, which this program does not carry: `go run -C adapters . run STUDY` does", name, library)
+		case s.HasGuest(name) && library == "" && s.External(name) == nil:
+			return usagef("study %s has a composition with a client of its own (guest), which only a Go test has: run it with brunttest.Run", s.Name)
+		}
+	}
+	return nil
+}
+
+// guests makes the clients of the study that are not brunt's.
+func (c *command) guests(s *study.Study) (map[string]*lab.Guest, error) {
+	all := map[string]*lab.Guest{}
+	for _, name := range s.Compositions.Names() {
+		if s.Library(name) == "" {
+			continue
+		}
+		guest, err := c.libraries(s, name)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("composition %s: %w", name, err)}
+		}
+		all[name] = guest
+	}
+	return all, nil
 }

@@ -65,6 +65,8 @@ type Behaviour struct {
 	Balancer *Balancer `yaml:"balancer"`
 	// What is different about single replicas.
 	Replica []Replica `yaml:"replica"`
+	// What its answers look like where it is served over HTTP.
+	Wire *Wire `yaml:"wire"`
 }
 
 // Fail says which attempts fail.
@@ -154,6 +156,7 @@ func (b Behaviour) Over(base Behaviour) Behaviour {
 	replace(&base.Paused, b.Paused)
 	replace(&base.Replicas, b.Replicas)
 	replace(&base.Balancer, b.Balancer)
+	replace(&base.Wire, b.Wire)
 	if b.Replica != nil {
 		base.Replica = b.Replica
 	}
@@ -205,6 +208,9 @@ func (b *Behaviour) Check(p check.Problems) {
 	}
 	if b.Replay != nil {
 		b.Replay.Check(p.In("replay"))
+	}
+	if b.Wire != nil {
+		b.Wire.Check(p.In("wire"))
 	}
 	b.checkCapacity(p)
 }

@@ -29,6 +29,7 @@ type Model struct {
 	slowdown       float64
 	retryAfter     time.Duration
 	burns, heeds   bool
+	wire           *Wire
 }
 
 // New returns a dependency that behaves in the given way.
@@ -41,7 +42,7 @@ func New(name string, b Behaviour, source chance.Source) *Model {
 // Become changes the behaviour of attempts that start from now on. The
 // behaviour must have passed its Check.
 func (m *Model) Become(b Behaviour) {
-	*m = Model{id: m.id, chance: m.chance, behaviour: b, tokens: 1, failsWithDrawn: true, slowdown: 1, burns: b.burns()}
+	*m = Model{id: m.id, chance: m.chance, behaviour: b, tokens: 1, failsWithDrawn: true, slowdown: 1, burns: b.burns(), wire: b.Wire}
 	if b.Latency != nil {
 		m.first = b.Latency.of(0).sampler()
 		m.later = b.Latency.of(1).sampler()
@@ -83,7 +84,7 @@ func (m *Model) Become(b Behaviour) {
 type Answer struct {
 	Hangs      bool          // it never ends by itself
 	Fails      bool          // it ends in a failure
-	Cause      record.Cause  // of a failure that was recorded; record.None stands for record.Failure
+	Cause      record.Cause  // of a failure that was recorded; record.None stands for what the wire says
 	After      time.Duration // when it ends, from its start
 	FirstToken time.Duration // from its start; record.Never but for streams
 	Tokens     int64         // of the answer; 0 when they are not known
@@ -97,12 +98,13 @@ type Answer struct {
 	Burns      bool          // when it is cancelled it goes on to its end
 	Heeds      bool          // it goes on no longer than to the deadline of its caller
 	Replica    int32         // which replica has it, from 0
+	Wire       *Wire         // what it looks like over HTTP; nil for the usual
 }
 
 // Failure returns why an answer that fails does.
 func (a *Answer) Failure() record.Cause {
 	if a.Cause == record.None {
-		return record.Failure
+		return a.Wire.Cause()
 	}
 	return a.Cause
 }
@@ -114,7 +116,7 @@ func (m *Model) Answer(request int64, nth int32) (a Answer) {
 }
 
 func (m *Model) answer(request int64, nth int32, a *Answer) {
-	*a = Answer{FirstToken: record.Never, Cleanup: m.cleanup, Cost: m.cost, RetryAfter: m.retryAfter, Burns: m.burns, Heeds: m.heeds}
+	*a = Answer{FirstToken: record.Never, Cleanup: m.cleanup, Cost: m.cost, RetryAfter: m.retryAfter, Burns: m.burns, Heeds: m.heeds, Wire: m.wire}
 	switch b := &m.behaviour; {
 	case is(b.Refuse):
 		a.Fails, a.Refused = true, true

@@ -49,7 +49,7 @@ func (s *Study) check(p check.Problems, judge judge) {
 	s.checkServices(p.In("services"))
 	s.checkReplays(p)
 	s.checkTargets(p)
-	s.checkGuests(p)
+	s.checkServe(p)
 	s.checkPhases(p)
 	s.checkCompositions(p)
 	s.checkSLO(p.In("slo"))

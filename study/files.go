@@ -31,6 +31,11 @@ func (r *reader) readFiles(s *Study) {
 	if s.Load.Trace != "" {
 		s.Load.Instants = r.instants(s.Load.Trace, s.end())
 	}
+	for name, stack := range s.Compositions.All() {
+		if e := stack.External(); e != nil {
+			r.keep(e.Files, join("compositions."+name, strconv.Itoa(len(stack)-1))+".external.files")
+		}
+	}
 	for name, b := range s.Dependencies.All() {
 		r.filesOf(&b, "dependencies", name)
 	}
@@ -40,6 +45,16 @@ func (r *reader) readFiles(s *Study) {
 	for i, p := range s.Phases {
 		for name, b := range p.Dependencies.All() {
 			r.filesOf(&b, "phases", strconv.Itoa(i), "dependencies", name)
+		}
+	}
+}
+
+// keep reads files that only the results want.
+func (r *reader) keep(names []string, path string) {
+	for i, name := range names {
+		if _, want := r.load(name); want != "" {
+			at := join(path, strconv.Itoa(i))
+			r.errs = append(r.errs, r.at(r.places.of(at), at, strconv.Quote(clip(name)), want))
 		}
 	}
 }

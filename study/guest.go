@@ -25,13 +25,43 @@ func (s *Study) HasGuests() bool {
 	return slices.ContainsFunc(s.Compositions.Names(), s.HasGuest)
 }
 
-// Guest reports whether a stack ends in a client that is not brunt's.
-func (s Stack) Guest() bool { return len(s) > 0 && s[len(s)-1].Guest != "" }
+// Guest reports whether a stack ends in a client that is not brunt's: of a Go
+// test, of a Go library, or a service of its own.
+func (s Stack) Guest() bool {
+	if len(s) == 0 {
+		return false
+	}
+	last := &s[len(s)-1]
+	return last.Guest != "" || last.Go != "" || last.External != nil
+}
 
-// checkGuests reports guests on the real clock: theirs is that of a Go test.
-func (s *Study) checkGuests(p check.Problems) {
-	if s.Clock == Real && s.HasGuests() {
-		p.Add("clock", s.Clock, "a client of a Go test runs on the virtual clock: expected virtual")
+// Library is the Go library that a composition is built with; "" for any other.
+func (s *Study) Library(composition string) string {
+	stack, _ := s.Compositions.Get(composition)
+	if len(stack) == 0 {
+		return ""
+	}
+	return stack[len(stack)-1].Go
+}
+
+// checkGuest checks what a stack ends in that is not brunt's.
+func (s *Study) checkGuest(stage *Stage, p check.Problems, depth int) {
+	kind := stage.Kind()
+	if depth > 0 {
+		p.Add(kind, nil, "stands in a fallback: expected it at the end of a composition")
+	}
+	switch {
+	case stage.External != nil:
+		s.checkExternal(stage.External, p.In(kind))
+	case stage.Go != "":
+		if n := len(s.Callees()); n != 1 {
+			p.Add(kind, stage.Go, "the study has %d dependencies: expected the one that the library calls", n)
+		}
+	default:
+		check.OneOf(p, kind, stage.Guest, GoTest)
+		if s.Clock == Real {
+			p.Add(kind, stage.Guest, "a client of a Go test runs on the virtual clock: expected clock: %s", Virtual)
+		}
 	}
 }
 

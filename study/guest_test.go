@@ -32,7 +32,7 @@ func TestGuests(t *testing.T) {
 		{"not at the end", guestless + "compositions: {client: [{guest: brunttest}, {timeout: {after: 1s}}]}", nil, nil, "guest ends a stack"},
 		{"in a fallback", guestless + "compositions: {client: [{fallback: {to: [[{guest: brunttest}], [{call: backup}]]}}]}", nil, nil, "stands in a fallback"},
 		{"in a service", guestless + "compositions: {plain: [{call: service}]}\nservices: {tier: {stack: [{guest: brunttest}]}}", nil, nil, "services.tier"},
-		{"on the real clock", guestless + "clock: real", []string{"client"}, nil, "expected virtual"},
+		{"on the real clock", guestless + "clock: real", []string{"client"}, nil, "expected clock: virtual"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Read("-", Options{Stdin: strings.NewReader(c.text), Guests: c.guests})

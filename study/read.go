@@ -62,6 +62,7 @@ type origin struct {
 	yaml     []byte
 	warnings Errors
 	files    []File
+	folder   string // of the study; "" for one that is built in
 	protocol *Protocol
 	rateSet  bool // the rate of the load comes from a --set
 }
@@ -154,7 +155,7 @@ func (r *reader) read(text []byte) (*Study, error) {
 		return nil, r.errs
 	}
 	warnings.sort()
-	s.origin = &origin{yaml: text, warnings: warnings, files: r.files, protocol: r.protocol, rateSet: r.places["load.rate"].set != ""}
+	s.origin = &origin{yaml: text, warnings: warnings, files: r.files, folder: r.folder, protocol: r.protocol, rateSet: r.places["load.rate"].set != ""}
 	if len(r.options.Sets) > 0 || len(r.options.Guests) > 0 || r.recordings.moved {
 		out, err := r.write()
 		if err != nil {
@@ -191,6 +192,14 @@ func (s *Study) Warnings() Errors {
 		return nil
 	}
 	return s.origin.warnings
+}
+
+// Folder is where the study is; "" for one that is built in.
+func (s *Study) Folder() string {
+	if s.origin == nil {
+		return ""
+	}
+	return s.origin.folder
 }
 
 // Files returns the files that the study names, for a copy beside its results.

@@ -94,10 +94,14 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	case t == reflect.TypeFor[Quantity]():
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string"}}}
 	case isMap:
+		values := &jsonschema.Schema{Ref: "#/$defs/" + defName(of)}
+		if of.Kind() == reflect.String {
+			values = &jsonschema.Schema{Type: "string"}
+		}
 		return &jsonschema.Schema{
 			Type:                 "object",
 			PropertyNames:        &jsonschema.Schema{Pattern: namePattern},
-			AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/" + defName(of)},
+			AdditionalProperties: values,
 		}
 	case t.Kind() == reflect.String && len(wordsOf(t)) > 0:
 		s := &jsonschema.Schema{Type: "string"}

@@ -24,11 +24,8 @@ func (s *Study) checkStack(stack Stack, p check.Problems, depth int) {
 			continue
 		case stage.Fallback != nil:
 			s.checkFallback(stage.Fallback, in.In("fallback"), depth)
-		case stage.Guest != "":
-			check.OneOf(in, "guest", stage.Guest, GoTest)
-			if depth > 0 {
-				in.Add("guest", stage.Guest, "stands in a fallback: expected it at the end of a composition")
-			}
+		case Stack{*stage}.Guest():
+			s.checkGuest(stage, in, depth)
 		case stage.Call == "":
 			in.Add("", nil, "calls nothing: expected the name of a dependency")
 			continue

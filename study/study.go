@@ -44,6 +44,8 @@ type Study struct {
 	Targets Ordered[target.Config] `yaml:"targets"`
 	// What brunt starts for each composition and ends with it: replicas of a mock inference server, and a front before them. The target without a url is that front.
 	Testbed *Testbed `yaml:"testbed"`
+	// Where simulated dependencies are served over HTTP, by name: an address and a port such as 127.0.0.1:9001. A service of the user's own finds them there.
+	Serve Ordered[Listen] `yaml:"serve"`
 	// How many callers make the requests, each with policy state of its own. They take turns or, with poisson arrivals, are drawn.
 	Callers int `yaml:"callers" config:"changed"`
 	// The phases, one after the other.
@@ -140,6 +142,10 @@ type Stage struct {
 	Call string `yaml:"call"`
 	// Stands for a client of the user's own, which calls what it wants, and for who brings it: brunttest, a Go test. Ends the stack.
 	Guest Guest `yaml:"guest"`
+	// The Go library that the stages before it are built with, such as failsafe-go: a program that carries it runs the study. Ends the stack.
+	Go string `yaml:"go"`
+	// A service of the user's own, in any language, which brunt loads over the network. Ends the stack.
+	External *External `yaml:"external"`
 }
 
 // Fallback tries one branch after the other.
@@ -238,7 +244,7 @@ func (t *Ties) SetDefaults() { *t = Ties{Runs: 4, Noise: 300 * time.Microsecond}
 func (f *Fallback) SetDefaults() { f.Open = policy.InOrder }
 
 // Config returns the stage's configuration, or nil for what ends a stack:
-// fallback, call and guest.
+// fallback, call, guest, go and external.
 func (s *Stage) Config() policy.Config {
 	switch {
 	case s.Retry != nil:
@@ -284,6 +290,10 @@ func (s *Stage) Kind() string {
 		return "fallback"
 	case s.Guest != "":
 		return "guest"
+	case s.Go != "":
+		return "go"
+	case s.External != nil:
+		return "external"
 	}
 	return "call"
 }

@@ -69,7 +69,9 @@ func (s *Study) realNames() []string {
 }
 
 // CallsReal reports whether the study calls anything real.
-func (s *Study) CallsReal() bool { return s.Target != nil || s.Targets.Len() > 0 }
+func (s *Study) CallsReal() bool {
+	return s.Target != nil || s.Targets.Len() > 0 || s.callsExternal()
+}
 
 // onlyCallee is what a stack calls that names nothing; "" where that is unclear.
 func (s *Study) onlyCallee() string {
