@@ -28,10 +28,11 @@ type attempt struct {
 	deadline  time.Duration
 	timer     clock.Timer // without workers its answer; when cancelled the end of its clean-up, or its deadline
 	job       dependency.Job
-	busySince time.Duration // when a worker took it up; record.Never without
-	visit     *visit        // of a service, while its own calls are under way
-	open      bool          // began before the request was over
-	stopped   bool          // cancelled and no longer worked on: being cleaned up
+	busySince time.Duration                           // when a worker took it up; record.Never without
+	visit     *visit                                  // of a service, while its own calls are under way
+	taken     func(*dependency.Answer, time.Duration) // told when the work begins; nil for nobody
+	open      bool                                    // began before the request was over
+	stopped   bool                                    // cancelled and no longer worked on: being cleaned up
 }
 
 // visit is what a service does for one attempt: a call through its own stack.
@@ -46,6 +47,16 @@ type visit struct {
 
 // Start implements [policy.Stage].
 func (c *caller) Start(call policy.Call, to policy.Receiver) (policy.Running, policy.Outcome) {
+	if a, o := c.start(call, to); o.Open() {
+		return a, o
+	} else {
+		return nil, o
+	}
+}
+
+// start also returns an attempt that is over already, for a look before the next
+// one begins.
+func (c *caller) start(call policy.Call, to policy.Receiver) (*attempt, policy.Outcome) {
 	r := c.runner
 	q, parent := owners(call.Request)
 	nth := q.nth[c.target]
@@ -72,10 +83,7 @@ func (c *caller) Start(call policy.Call, to policy.Receiver) (policy.Running, po
 	if r.active++; r.active > r.peakAttempts {
 		r.peakAttempts, r.peakAttemptsAt = r.active, now
 	}
-	if o := a.enter(); !o.Open() {
-		return nil, o
-	}
-	return a, policy.Outcome{}
+	return a, a.enter()
 }
 
 // owners returns the request that a call belongs to, and the attempt whose
@@ -130,6 +138,27 @@ func (a *attempt) begin() {
 	a.busySince = a.runner.loop.Now()
 	a.row.Wait = a.busySince - a.row.Start
 	a.setFirstToken()
+	a.tellTaken()
+}
+
+// watch has somebody told of the answer, and how long it takes, once the work has
+// begun.
+func (a *attempt) watch(taken func(*dependency.Answer, time.Duration)) {
+	a.taken = taken
+	if a.job.Owner == nil || a.busySince != record.Never {
+		a.tellTaken()
+	}
+}
+
+func (a *attempt) tellTaken() {
+	if taken := a.taken; taken != nil {
+		a.taken = nil
+		after := a.answer.After
+		if a.answer.Scales {
+			after = time.Duration(math.Round(float64(after) * a.job.Slow))
+		}
+		taken(&a.answer, after)
+	}
 }
 
 // noteWait notes how long the attempt waited for a worker that it never got.
@@ -364,7 +393,7 @@ func (a *attempt) gone() {
 		if a.job.Owner != nil {
 			a.job, a.busySince = dependency.Job{}, record.Never
 		}
-		a.stopped = false
+		a.stopped, a.taken = false, nil
 		r.attemptsPool = append(r.attemptsPool, a)
 	}
 }

@@ -58,8 +58,12 @@ func (b *builder) branch(s study.Stack, path string) built {
 		rest--
 		if last := s[n-1]; last.Fallback != nil {
 			inner = b.fallback(last.Fallback, join(path, "fallback"))
+		} else if last.External != nil {
+			inner = built{stage: externalStage{b.runner}}
 		} else if last.Guest != "" {
 			inner = built{stage: guestStage{b.runner}}
+		} else if last.Go != "" { // the stages before it are the library's
+			return built{stage: guestStage{b.runner}}
 		} else {
 			inner = b.call(last.Call)
 		}

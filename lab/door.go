@@ -9,15 +9,18 @@ import (
 	"time"
 
 	"brunt/clock"
+	"brunt/dependency"
 	"brunt/policy"
 	"brunt/record"
 )
 
-// Door leads from a guest's goroutines to the dependencies of the study. All its
-// methods are for the goroutines of the guest's bubble.
+// Door leads from the goroutines of a client that is not brunt's to the
+// dependencies of the study. In a bubble all its methods are for the goroutines
+// there; on the real clock for any.
 type Door struct {
-	host *host
-	over atomic.Bool // the run has ended, or not begun
+	host  *host
+	over  atomic.Bool   // the run has ended, or not begun
+	ended chan struct{} // closed once it has
 }
 
 // ErrOver is what a call of a dependency ends with when the run is over, or has
@@ -35,6 +38,10 @@ type Reply struct {
 	RetryAfter time.Duration
 	// Status is that of a recorded answer; 0 for none.
 	Status int32
+	// Tokens is how many tokens the answer has; 0 but for streams.
+	Tokens int64
+	// Wire is what it looks like over HTTP; nil for the usual.
+	Wire *dependency.Wire
 }
 
 // Dependencies returns the names of what can be called.
@@ -60,26 +67,41 @@ func (d *Door) Call(ctx context.Context, target int, index string) Reply {
 	if err := ctx.Err(); err != nil {
 		return Reply{Err: err}
 	}
+	e := &errand{index: -1, target: int32(target), deadline: record.Never}
+	if c, ok := ctx.Value(callKey{}).(*guestCall); ok && c.host == d.host {
+		e.call = c
+	} else if n, err := strconv.ParseInt(index, 10, 64); err == nil {
+		e.index = n
+	}
+	if at, ok := ctx.Deadline(); ok {
+		e.deadline = max(at.Sub(d.host.began), 0)
+	}
+	return d.run(ctx, e)
+}
+
+// run waits until an attempt has its answer, or its context or the run has ended.
+func (d *Door) run(ctx context.Context, e *errand) Reply {
 	if d.over.Load() {
 		return Reply{Err: ErrOver}
 	}
-	e := &errand{host: d.host, target: int32(target), index: index, deadline: record.Never, done: make(chan struct{})}
-	if c, ok := ctx.Value(callKey{}).(*guestCall); ok && c.host == d.host {
-		e.call = c
-	}
-	if at, ok := ctx.Deadline(); ok {
-		e.deadline = max(at.Sub(d.host.bubble.Began), 0)
-	}
+	e.host, e.done = d.host, make(chan struct{})
 	loop := d.host.runner.loop
 	loop.Post(e.arrive)
 	select {
 	case <-e.done:
+		return e.reply
 	case <-ctx.Done():
 		loop.Post(e.leave)
-		<-e.done // an answer of this same instant is one
-		if e.left {
-			return Reply{Err: ctx.Err()}
-		}
+	case <-d.ended: // it came as the run ended, which has not heard of it
+		return Reply{Err: ErrOver}
+	}
+	select {
+	case <-e.done: // an answer of this same instant is one
+	case <-d.ended:
+		return Reply{Err: ErrOver}
+	}
+	if e.left {
+		return Reply{Err: ctx.Err()}
 	}
 	return e.reply
 }
@@ -94,7 +116,7 @@ func (d *Door) foreign(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	now := d.host.bubble.Began.Add(d.host.runner.loop.Elapsed())
+	now := d.host.began.Add(d.host.runner.loop.Elapsed())
 	if off := at.Sub(now); off > foreign || off < -foreign {
 		return fmt.Errorf("the deadline of a call is %s, and now is %s here: it comes from a time that was read outside of the run; make the client, and whatever reads the time for it, inside of the function that brunttest calls",
 			at.UTC().Format(time.DateTime), now.UTC().Format(time.DateTime))
@@ -106,14 +128,15 @@ func (d *Door) foreign(ctx context.Context) error {
 type errand struct {
 	host     *host
 	call     *guestCall // nil until it is known
-	index    string
+	index    int64      // of its request, while there is no call; -1 for unknown
 	target   int32
 	deadline time.Duration // of its context; record.Never for none
 	running  policy.Running
 	reply    Reply
 	left     bool // its context ended first
 	over     bool
-	done     chan struct{} // closed when reply is there
+	done     chan struct{}                           // closed when reply is there
+	begin    func(*dependency.Answer, time.Duration) // told of the answer, and how long it takes, when the work begins; nil for nobody
 }
 
 // arrive and leave are posted. What they do is work of this instant, in its
@@ -136,12 +159,10 @@ func (e *errand) leave() {
 // start makes the attempt.
 func (e *errand) start() {
 	if e.call == nil {
-		if index, err := strconv.ParseInt(e.index, 10, 64); err == nil {
-			e.call = e.host.calls[index]
-		}
+		e.call = e.host.calls[e.index]
 	}
 	if e.call == nil || e.call.closed {
-		e.call = e.host.stranger()
+		e.call = e.host.stranger(e.index)
 	}
 	c := e.call
 	call := c.call
@@ -153,25 +174,30 @@ func (e *errand) start() {
 		c.first = e.target
 	}
 	c.open++
-	running, o := e.host.stages[e.target].Start(call, e)
+	a, o := e.host.stages[e.target].start(call, e)
+	e.reply.Status, e.reply.Tokens, e.reply.Wire = a.answer.Status, a.answer.Tokens, a.answer.Wire
 	if !o.Open() {
 		e.Ended(o)
 		return
 	}
-	e.running = running
-	if a, ok := running.(*attempt); ok {
-		e.reply.Status = a.answer.Status
+	e.running = a
+	if e.begin != nil {
+		a.watch(e.begin)
 	}
 }
 
-// stranger returns a call for an attempt that belongs to no request: one whose
-// row is never written.
-func (h *host) stranger() *guestCall {
-	h.strangers++
+// stranger returns a call for an attempt that belongs to no request that is still
+// on: one whose row is never written.
+func (h *host) stranger(index int64) *guestCall {
+	if index >= 0 && index < h.runner.arrival.index {
+		h.note.Late++
+	} else {
+		h.note.Unattributed++
+	}
 	r := h.runner
 	now := r.loop.Now()
 	q := r.newRequest()
-	q.row = record.Request{Index: -h.strangers, Intended: now, Submitted: now, FirstToken: record.Never, ServedBy: -1}
+	q.row = record.Request{Index: -(h.note.Late + h.note.Unattributed), Intended: now, Submitted: now, FirstToken: record.Never, ServedBy: -1}
 	q.Request = policy.Request{Index: q.row.Index, Owner: q}
 	q.alive++
 	return &guestCall{
@@ -186,6 +212,9 @@ func (e *errand) Ended(o policy.Outcome) {
 	e.reply.Cause, e.reply.RetryAfter = o.Cause, o.RetryAfter
 	if o.Success() {
 		e.call.served, e.call.firstToken = o.Dependency(), o.FirstToken
+	}
+	if e.call.request.Over { // nobody waits for it any more
+		e.host.note.Unheard++
 	}
 	e.finish()
 }

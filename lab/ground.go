@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"brunt/clock"
 	"brunt/fault"
@@ -69,8 +73,22 @@ func newGround(ctx context.Context, s *study.Study, o Options) (*ground, error) 
 		}
 		g.addresses[name] = at
 	}
+	for _, name := range s.Compositions.Names() {
+		external := s.External(name)
+		if external == nil {
+			continue
+		}
+		at, err := target.Resolve(ctx, &external.Config)
+		if err != nil {
+			return nil, fmt.Errorf("composition %s: %w", name, err)
+		}
+		if !at.Loopback() && !o.Remote {
+			return nil, &RemoteError{"of composition " + name, at}
+		}
+		g.addresses[external.URL] = at
+	}
 	harms := s.Fault != nil && s.Fault.Injected() != nil
-	if s.Testbed == nil && !harms {
+	if s.Testbed == nil && !harms && !s.Starts() {
 		return g, nil
 	}
 	if len(g.self) == 0 {
@@ -80,7 +98,7 @@ func newGround(ctx context.Context, s *study.Study, o Options) (*ground, error) 
 	if g.guard, err = fault.NewGuard(ctx, fault.GuardConfig{Run: g.nonce, State: fault.StateDir(os.Getenv), Reap: append(slices.Clone(g.self), "reap")}); err != nil {
 		return nil, err
 	}
-	if s.Testbed == nil {
+	if s.Testbed == nil && !s.Starts() {
 		return g, nil
 	}
 	if o.Folder != nil {
@@ -126,7 +144,11 @@ type stand struct {
 	study   *study.Study
 	bed     *testbed.Testbed // nil without one
 	callers []*target.Caller // by position among what can be called; nil for what is simulated
+	service *target.Caller   // of a service of the user's own; nil without one
+	counter *counter         // where its dependencies are served; nil where nothing is
+	started *testbed.Service // the service, where the study starts it
 	guard   *fault.Guard
+	key     string // of the composition and its repeat
 	prefix  string // begins the id of each request
 	runs    int64  // so far: a warm-up and the run, or the steps of a calibration
 	kept    bool   // closed with the ground
@@ -134,14 +156,14 @@ type stand struct {
 }
 
 // stand prepares for one composition.
-func (g *ground) stand(ctx context.Context, key string, seed int64) (_ *stand, err error) {
+func (g *ground) stand(ctx context.Context, key, composition string, seed int64) (_ *stand, err error) {
 	if g == nil {
 		return nil, nil
 	}
 	if g.kept != nil {
 		return g.kept, nil
 	}
-	t := &stand{study: g.study, guard: g.guard, prefix: g.nonce + "-" + key}
+	t := &stand{study: g.study, guard: g.guard, prefix: g.nonce + "-" + key, key: key}
 	defer func() {
 		if err == nil && g.keeps {
 			g.kept, t.kept = t, true
@@ -175,7 +197,76 @@ func (g *ground) stand(ctx context.Context, key string, seed int64) (_ *stand, e
 		}
 		t.callers = append(t.callers, caller)
 	}
+	if external := g.study.External(composition); external != nil {
+		if err := g.receive(ctx, t, external); err != nil {
+			return nil, err
+		}
+	}
 	return t, nil
+}
+
+// receive serves the dependencies to a service of the user's own, has it started
+// where the study says how, and prepares to load it.
+func (g *ground) receive(ctx context.Context, t *stand, external *study.External) (err error) {
+	if t.counter, err = openCounter(g.study, t.prefix); err != nil {
+		return err
+	}
+	if len(external.Command) > 0 {
+		u, err := url.Parse(external.URL)
+		if err != nil {
+			return fmt.Errorf("start the service: %w", err)
+		}
+		env := []string{"BRUNT_LISTEN=" + u.Host}
+		for i, name := range g.study.Callees() {
+			if _, served := g.study.Serve.Get(name); served {
+				env = append(env, "BRUNT_URL_"+environmentName(name)+"="+t.counter.server.URL(i))
+			}
+		}
+		ready := ""
+		if external.Ready != "" {
+			ready = u.Scheme + "://" + u.Host + external.Ready
+		}
+		t.started, err = testbed.StartService(ctx, testbed.ServiceConfig{
+			Command: external.Command, Folder: g.study.Folder(), Env: env, Address: hostAndPort(u), Ready: ready,
+			Log: filepath.Join(g.folder, t.key+".log"), After: wallAfter, Start: g.guard.Start,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	at, known := g.addresses[external.URL]
+	if !known {
+		if at, err = target.Resolve(ctx, &external.Config); err != nil {
+			return fmt.Errorf("the service: %w", err)
+		}
+	}
+	t.service, err = target.New(ctx, &external.Config, at, target.Env{Now: t.now, Getenv: os.Getenv, Prefix: t.prefix, Traced: true})
+	if err != nil {
+		return fmt.Errorf("the service: %w", err)
+	}
+	return nil
+}
+
+// environmentName writes a name as those of the environment are.
+func environmentName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '-' || c == '.' {
+			return '_'
+		}
+		return unicode.ToUpper(c)
+	}, name)
+}
+
+// hostAndPort is where a URL connects to.
+func hostAndPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // call prepares to call one target. One without a url is the testbed's front.
@@ -217,6 +308,10 @@ func (t *stand) attach(r *runner) {
 			caller.Attach(r.loop)
 		}
 	}
+	if t.service != nil {
+		r.hear()
+		t.service.Attach(r.loop)
+	}
 }
 
 // close ends the connections, then the processes.
@@ -224,13 +319,14 @@ func (t *stand) close() error {
 	if t == nil || t.kept {
 		return nil
 	}
-	for _, caller := range t.callers {
+	for _, caller := range append(slices.Clone(t.callers), t.service) {
 		if caller != nil {
 			caller.Close()
 		}
 	}
-	if t.bed == nil {
-		return nil
+	errs := []error{t.started.Close(), t.counter.close()}
+	if t.bed != nil {
+		errs = append(errs, t.bed.Close())
 	}
-	return t.bed.Close()
+	return errors.Join(errs...)
 }

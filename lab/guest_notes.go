@@ -1,8 +1,11 @@
 package lab
 
 import (
+	"slices"
+
 	"brunt/record"
 	"brunt/study"
+	"brunt/target"
 )
 
 // GuestNote says of a client that is not brunt's what its rows do not, over all
@@ -10,12 +13,14 @@ import (
 type GuestNote struct {
 	Composition  string `json:"composition"`
 	Unattributed int64  `json:"unattributed"` // attempts that belong to no request
+	Late         int64  `json:"late"`         // attempts of requests that had been over for some time
 	Unserved     int64  `json:"unserved"`     // requests that completed although no attempt of theirs did
-	CutOff       int64  `json:"cut_off"`      // attempts that nobody had cancelled a horizon after the last context ended
+	Unheard      int64  `json:"unheard"`      // attempts that were answered when their request was over
+	CutOff       int64  `json:"cut_off"`      // attempts that nobody had cancelled a horizon after the last request was over
 }
 
-// notDeterministic is why a run with a client of a Go test is not.
-const notDeterministic = "a client in it is Go code of the user's own: it may draw from sources that no seed sets, and the Go runtime shuffles what falls on one instant"
+// notDeterministic is why a run with a Go client in a bubble is not.
+const notDeterministic = "a client in it is Go code that is not brunt's: it may draw from sources that no seed sets, and the Go runtime shuffles what falls on one instant"
 
 // guestCounts gathers what the events of a guest tell of. Other rows it lets
 // pass.
@@ -39,14 +44,22 @@ func (g *guestCounts) Event(e *record.Event) {
 	if e.What != record.WhatGuest {
 		return
 	}
-	switch e.State {
-	case guestStrangers:
-		g.note.Unattributed += e.Value
-	case guestUnserved:
-		g.note.Unserved += e.Value
-	case guestCutOff:
-		g.note.CutOff += e.Value
+	if n := g.note.count(e.State); n != nil {
+		*n += e.Value
 	}
+}
+
+// guestStates are the states of the events of a guest, whose values are counts.
+var guestStates = []string{"unattributed", "late", "unserved", "unheard", "cut off"}
+
+// count is the count that an event of this state tells of; nil for an unknown
+// one.
+func (g *GuestNote) count(state string) *int64 {
+	counts := []*int64{&g.Unattributed, &g.Late, &g.Unserved, &g.Unheard, &g.CutOff}
+	if i := slices.Index(guestStates, state); i >= 0 {
+		return counts[i]
+	}
+	return nil
 }
 
 // guestNotes adds up what was noted of each guest.
@@ -58,9 +71,9 @@ func guestNotes(s *study.Study, outcomes []outcome) (list []GuestNote) {
 		sum := GuestNote{Composition: name}
 		for k := i; k < len(outcomes); k += s.Compositions.Len() {
 			if g := outcomes[k].guest; g != nil {
-				sum.Unattributed += g.note.Unattributed
-				sum.Unserved += g.note.Unserved
-				sum.CutOff += g.note.CutOff
+				for _, state := range guestStates {
+					*sum.count(state) += *g.note.count(state)
+				}
 			}
 		}
 		list = append(list, sum)
@@ -71,15 +84,28 @@ func guestNotes(s *study.Study, outcomes []outcome) (list []GuestNote) {
 // guests tells of clients that are not brunt's.
 func (f *finder) guests() {
 	for _, g := range f.result.Guests {
-		f.add("%s is run in a bubble of time. Not reproducible: %s.", g.Composition, notDeterministic)
+		external := f.study.External(g.Composition) != nil
+		if f.study.Clock == study.Virtual {
+			f.add("%s is run in a bubble of time. Not reproducible: %s.", g.Composition, notDeterministic)
+		}
 		if g.Unattributed > 0 {
-			f.add("%s made %s attempts that belong to no request, as their contexts had lost it: they reach the dependency and count among its attempts, but in no request's.", g.Composition, thousands(g.Unattributed))
+			lost := "as their contexts had lost it"
+			if external {
+				lost = "as they carried neither " + target.RequestHeader + " nor the traceparent that they belong to"
+			}
+			f.add("%s made %s attempts that belong to no request, %s: they reach the dependency and count among its attempts, but in no request's.", g.Composition, thousands(g.Unattributed), lost)
+		}
+		if g.Late > 0 {
+			f.add("%s made %s attempts for requests that had been over for %v or more: nobody waited for them.", g.Composition, thousands(g.Late), min(linger, f.study.Horizon))
 		}
 		if g.Unserved > 0 {
 			f.add("%s says of %s requests that they completed, though none of their attempts did: it has an answer of its own, or does not look at the status of one.", g.Composition, thousands(g.Unserved))
 		}
+		if g.Unheard > 0 {
+			f.add("%s: %s attempts were answered when their request was over: the dependency worked for nobody.", g.Composition, thousands(g.Unheard))
+		}
 		if g.CutOff > 0 {
-			f.add("%s left %s attempts open that no context of its own ended: they would have gone on for ever.", g.Composition, thousands(g.CutOff))
+			f.add("%s left %s attempts open that it never cancelled: they would have gone on for ever.", g.Composition, thousands(g.CutOff))
 		}
 	}
 }

@@ -23,10 +23,15 @@ type remote struct {
 // called once the runner stands on its ground.
 func (r *runner) addRemote(c *target.Config) {
 	r.late = true
+	r.hear()
+	r.remotes = append(r.remotes, &remote{runner: r, target: int32(len(r.remotes)), prices: c.Prices})
+}
+
+// hear prepares for news from the network.
+func (r *runner) hear() {
 	if r.inbox == nil {
 		r.inbox, r.replicas = newInbox(r), map[string]int32{}
 	}
-	r.remotes = append(r.remotes, &remote{runner: r, target: int32(len(r.remotes)), prices: c.Prices})
 }
 
 // exchange is one request over the network, until its connection is free again
@@ -220,9 +225,12 @@ type inbox struct {
 }
 
 type arrived struct {
-	exchange *exchange
-	event    target.Event
+	by    heard
+	event target.Event
 }
+
+// heard is told on the loop of what happened to its request on the network.
+type heard interface{ happened(target.Event) }
 
 func newInbox(r *runner) *inbox {
 	b := &inbox{runner: r}
@@ -231,9 +239,9 @@ func newInbox(r *runner) *inbox {
 }
 
 // put may be called from any goroutine.
-func (b *inbox) put(x *exchange, e target.Event) {
+func (b *inbox) put(by heard, e target.Event) {
 	b.mu.Lock()
-	b.came = append(b.came, arrived{x, e})
+	b.came = append(b.came, arrived{by, e})
 	first := len(b.came) == 1
 	b.mu.Unlock()
 	if first {
@@ -248,7 +256,7 @@ func (b *inbox) takeAll() {
 	b.came = b.last[:0]
 	b.mu.Unlock()
 	for i := range all {
-		all[i].exchange.happened(all[i].event)
+		all[i].by.happened(all[i].event)
 	}
 	clear(all)
 	b.last = all

@@ -19,8 +19,8 @@ import (
 	"brunt/study"
 )
 
-// upstream is a study to be recorded: a stream with failures, at random instants.
-const upstream = `study: upstream
+// recordedText is a study to be recorded: a stream with failures, at random instants.
+const recordedText = `study: upstream
 seed: 11
 load: {rate: 100/s, arrivals: poisson}
 horizon: 30s
@@ -114,9 +114,9 @@ func distance(a, b []time.Duration) (d float64) {
 // attempt. Draws are with replacement, so a replay is a sample of the recording:
 // the bounds are those of a chance of one in 10,000.
 func TestReplayIsTheRecording(t *testing.T) {
-	source := readText(t, upstream)
+	source := readText(t, recordedText)
 	folder, _ := recorded(t, source)
-	replay := readText(t, upstream, "seed=12", "dependencies.model={replay: "+folder+"}")
+	replay := readText(t, recordedText, "seed=12", "dependencies.model={replay: "+folder+"}")
 	again, result := recorded(t, replay)
 
 	was, is := attemptsIn(t, folder, source), attemptsIn(t, again, replay)

@@ -282,20 +282,20 @@ func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool
 			progress(Progress{all[i].key, i, len(all), warmup, at, length, s})
 		}
 	}
-	if s.HasGuest(name) {
+	if s.HasGuest(name) && s.Clock == study.Virtual {
 		return runGuest(&all[i], sink, events)
 	}
 	if s.Clock == study.Virtual {
 		return runOn(ctx, clock.Virtual(), s, name, s.Schedule(), sink, events, told(false, s.Length()))
 	}
-	stand, err := ground.stand(ctx, all[i].key, s.Seed)
+	stand, err := ground.stand(ctx, all[i].key, name, s.Seed)
 	if err != nil {
 		return fmt.Errorf("composition %s: %w", all[i].key, err)
 	}
 	defer func() { err = errors.Join(err, stand.close()) }()
 	if s.Warmup > 0 && s.Load.Rated() {
 		warmup := load.New(load.Load{Arrivals: load.Constant}, []load.Segment{{To: s.Warmup, Rate: s.Rate(0)}}, s.Luck())
-		if err := runReal(ctx, s, name, warmup, nowhere{}, false, told(true, s.Warmup), stand, nil); err != nil {
+		if err := runReal(ctx, &all[i], warmup, nowhere{}, false, told(true, s.Warmup), stand, nil); err != nil {
 			return err
 		}
 	}
@@ -306,7 +306,7 @@ func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool
 	}
 	defer func() { err = errors.Join(err, site.close()) }()
 	run := func() error {
-		return runReal(ctx, s, name, s.Schedule(), sink, events, told(false, s.Length()), stand, site)
+		return runReal(ctx, &all[i], s.Schedule(), sink, events, told(false, s.Length()), stand, site)
 	}
 	if machine == nil {
 		return run()
@@ -314,18 +314,22 @@ func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool
 	return machine.window(run)
 }
 
-func runReal(ctx context.Context, s *study.Study, name string, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration, Standing), stand *stand, site *site) error {
+func runReal(ctx context.Context, j *job, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration, Standing), stand *stand, site *site) error {
 	loop, err := clock.Real()
 	if err != nil {
 		return err
 	}
 	defer loop.Close()
-	r := newRunner(loop, s, name, schedule, sink, events)
+	r := newRunner(loop, j.study, j.name, schedule, sink, events)
 	r.told = told
 	stand.attach(r)
+	leave, err := receive(r, j, stand)
+	if err != nil {
+		return err
+	}
 	site.begin(r)
-	err = runAll(ctx, r, name)
-	return errors.Join(err, site.end())
+	err = runAll(ctx, r, j.name)
+	return errors.Join(err, leave(), site.end())
 }
 
 func runOn(ctx context.Context, loop *clock.Loop, s *study.Study, name string, schedule *load.Schedule, sink record.Sink, events bool, told func(time.Duration, Standing)) error {

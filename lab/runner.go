@@ -236,6 +236,7 @@ type request struct {
 	running policy.Running
 	horizon clock.Timer
 	nth     []int32 // attempts so far, by target
+	visits  int32   // calls so far of a service of the user's own
 	alive   int     // attempts that have not ended, clean-up included
 }
 
@@ -268,6 +269,7 @@ func (r *runner) newRequest() *request {
 		q := r.requestsPool[n-1]
 		r.requestsPool = r.requestsPool[:n-1]
 		clear(q.nth)
+		q.visits = 0
 		return q
 	}
 	return &request{runner: r, nth: make([]int32, len(r.clusters))}

@@ -134,7 +134,7 @@ func (s *Study) doubtUse(p check.Problems) {
 				hangs = d
 			}
 		}
-		if hangs != "" && s.Load.MaxInFlight == 0 && s.Worst(name).Longest == policy.Unbounded &&
+		if hangs != "" && !stack.Guest() && s.Load.MaxInFlight == 0 && s.Worst(name).Longest == policy.Unbounded &&
 			!holds(stack, func(s *Stage) bool { return s.Timeout != nil || s.Limit != nil || s.Adaptive != nil }) {
 			p.In("compositions").Doubt(name, nil, "nothing ends a call of %s while it hangs: requests pile up until the horizon of %v; add a timeout, a limit or load.max_in_flight", hangs, s.Horizon)
 		}

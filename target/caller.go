@@ -20,6 +20,7 @@ type Env struct {
 	Now    func() time.Duration // the clock of the rows; called from any goroutine
 	Getenv func(string) string  // where tokens come from
 	Prefix string               // begins each id: the run and its composition, so that logs of the target can tell
+	Traced bool                 // whether each request carries its id for others to hand on: X-Brunt-Request and traceparent
 	Roots  *x509.CertPool       // who is trusted under TLS; nil for the system's
 }
 

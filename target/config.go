@@ -214,6 +214,7 @@ var reserved = map[string]string{
 	"trailer":           "belongs to the connection: expected another header",
 	"expect":            "would hold the body back: expected another header",
 	"x-request-id":      "is set for each request: expected another header",
+	"x-brunt-request":   "is set for each request: expected another header",
 }
 
 // isToken reports a token of RFC 9110, section 5.6.2: a method, or the name of

@@ -321,6 +321,12 @@ func (w *http1) render(c *Call) *[]byte {
 	b = c.id.append(b, w.caller.env.Prefix)
 	var space [512]byte
 	body := w.caller.body.append(space[:0], w.caller.env.Prefix, c.id)
+	if w.caller.env.Traced {
+		b = append(b, "\r\n"+RequestHeader+": "...)
+		b = c.id.append(b, w.caller.env.Prefix)
+		b = append(b, "\r\ntraceparent: "...)
+		b = c.id.appendTrace(b, w.caller.env.Prefix)
+	}
 	if len(body) > 0 || w.caller.method != http.MethodGet && w.caller.method != http.MethodHead {
 		b = append(b, "\r\nContent-Length: "...)
 		b = strconv.AppendInt(b, int64(len(body)), 10)

@@ -194,6 +194,10 @@ func (w *http2) request(ctx context.Context, c *Call) *http.Request {
 	}
 	r.Header.Del("Host")
 	r.Header.Set("X-Request-Id", string(c.id.append(nil, caller.env.Prefix)))
+	if caller.env.Traced {
+		r.Header.Set(RequestHeader, r.Header.Get("X-Request-Id"))
+		r.Header.Set("traceparent", string(c.id.appendTrace(nil, caller.env.Prefix)))
+	}
 	return r.WithContext(ctx)
 }
 

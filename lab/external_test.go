@@ -1,0 +1,242 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brunt/study"
+	"brunt/target"
+)
+
+// sandwich runs a study around a service, which is given the URL of its one
+// dependency.
+func sandwich(t *testing.T, text string, service func(dependency string) http.Handler) *Result {
+	t.Helper()
+	dependency := freeAddress(t)
+	server := httptest.NewServer(service("http://" + dependency))
+	defer server.Close()
+	s, err := study.Read("-", study.Options{Stdin: strings.NewReader(fmt.Sprintf(`study: sandwich
+clock: real
+load: {rate: 100/s}
+serve: {primary: %q}
+compositions: {mine: [{external: {url: %q}}]}
+%s`, dependency, server.URL, text)), Measure: CheckName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, _, err := Run(context.Background(), s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// freeAddress is one on which nothing listens at the moment.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// calling is a service that calls its dependency up to so many times, each for so
+// long, and hands on the named headers.
+func calling(tries int, timeout time.Duration, headers ...string) func(string) http.Handler {
+	return func(dependency string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for range tries {
+				if callOnce(r, dependency, timeout, headers...) {
+					return
+				}
+			}
+			w.WriteHeader(http.StatusBadGateway)
+		})
+	}
+}
+
+func callOnce(r *http.Request, dependency string, timeout time.Duration, headers ...string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, dependency, nil)
+	if err != nil {
+		return false
+	}
+	for _, name := range headers {
+		q.Header.Set(name, r.Header.Get(name))
+	}
+	answer, err := http.DefaultTransport.RoundTrip(q)
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+const failing = `dependencies: {primary: {latency: 2ms, fail: {ratio: 1}}}
+phases: [{name: outage, for: 400ms}]
+`
+
+// TestSandwich: what a service does to its dependency is seen, request by request.
+func TestSandwich(t *testing.T) {
+	id, trace := target.RequestHeader, "traceparent"
+	for _, c := range []struct {
+		name    string
+		text    string
+		service func(string) http.Handler
+		check   func(*testing.T, *Result)
+	}{
+		{"three tries, told by its header", failing, calling(3, time.Second, id), func(t *testing.T, r *Result) {
+			isNote(t, r, GuestNote{Composition: "mine"})
+			isAttempts(t, r, 40, 120)
+		}},
+		{"told by the trace, the other header stripped", failing, calling(3, time.Second, trace), func(t *testing.T, r *Result) {
+			isNote(t, r, GuestNote{Composition: "mine"})
+			isAttempts(t, r, 40, 120)
+		}},
+		{"told by nothing: the totals are right", failing, calling(3, time.Second), func(t *testing.T, r *Result) {
+			isNote(t, r, GuestNote{Composition: "mine", Unattributed: 120})
+			if got := r.Compositions[0].AttemptsByStartPhase["outage"]["total"]; got < 115 || got > 120 { // the last may start behind the phase
+				t.Errorf("%d attempts started in the phase, expected 120", got)
+			}
+		}},
+		{"an answer of its own", failing, func(string) http.Handler {
+			return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+		}, func(t *testing.T, r *Result) {
+			isNote(t, r, GuestNote{Composition: "mine", Unserved: 40})
+			if got := r.Compositions[0].Whole.Completed; got != 40 {
+				t.Errorf("%d completed, expected 40", got)
+			}
+			isAttempts(t, r, 40, 0)
+		}},
+		{"given up by the service while the dependency hangs", `dependencies: {primary: {hang: true}}
+phases: [{name: outage, for: 400ms}]
+`, calling(2, 50*time.Millisecond, id), func(t *testing.T, r *Result) {
+			isNote(t, r, GuestNote{Composition: "mine"})
+			isAttempts(t, r, 40, 80)
+			if got := r.Compositions[0].Cancelled; got != 80 {
+				t.Errorf("%d attempts were cancelled, expected 80", got)
+			}
+		}},
+		{"never given up: cut off, and heard by nobody", `dependencies: {primary: {hang: true}}
+horizon: 400ms
+phases: [{name: outage, for: 100ms}]
+`, calling(1, time.Hour, id), func(t *testing.T, r *Result) {
+			isNote(t, r, GuestNote{Composition: "mine", CutOff: 10})
+			if got := r.Compositions[0].Whole.Censored; got != 10 {
+				t.Errorf("%d censored, expected 10", got)
+			}
+		}},
+		{"answered when the caller is gone", `dependencies: {primary: {latency: 650ms}}
+horizon: 400ms
+phases: [{name: slow, for: 100ms}]
+`, calling(1, time.Hour, id), func(t *testing.T, r *Result) {
+			isNote(t, r, GuestNote{Composition: "mine", Unheard: 10})
+		}},
+		{"phases, and what comes right after an answer", `dependencies: {primary: {latency: 1ms}}
+phases: [{name: well, for: 200ms}, {name: outage, for: 200ms, dependencies: {primary: {refuse: true}}}]
+`, func(dependency string) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ok := callOnce(r, dependency, time.Second, id)
+				if !ok {
+					w.WriteHeader(http.StatusBadGateway)
+				}
+			})
+		}, func(t *testing.T, r *Result) {
+			well, outage := &r.Compositions[0].Phases[0], &r.Compositions[0].Phases[1]
+			if well.Completed < 19 || outage.Completed > 1 || outage.Causes["status"] < 19 {
+				t.Errorf("%d completed while it was well, %d in the outage, of 20 each; by cause %v", well.Completed, outage.Completed, outage.Causes)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := sandwich(t, c.text, c.service)
+			if !r.Valid {
+				t.Fatalf("not valid: %+v", r.Gates)
+			}
+			c.check(t, r)
+		})
+	}
+}
+
+func isNote(t *testing.T, r *Result, want GuestNote) {
+	t.Helper()
+	if len(r.Guests) != 1 || r.Guests[0] != want {
+		t.Errorf("noted %+v, expected %+v", r.Guests, want)
+	}
+}
+
+func isAttempts(t *testing.T, r *Result, offered, attempts int64) {
+	t.Helper()
+	w := r.Compositions[0].Whole
+	if w.Offered != offered || w.Attempts != attempts {
+		t.Errorf("%d offered, %d attempts, expected %d and %d", w.Offered, w.Attempts, offered, attempts)
+	}
+}
+
+// TestSandwichBackground: attempts that a service makes behind its answer belong
+// to their request while its books are open, and are counted as late afterwards.
+func TestSandwichBackground(t *testing.T) {
+	var behind sync.WaitGroup
+	r := sandwich(t, `dependencies: {primary: {latency: 1ms}}
+horizon: 500ms
+phases: [{name: all, for: 800ms, load: {rate: 20/s}}]
+`, func(dependency string) http.Handler {
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			first := strings.HasSuffix(r.Header.Get(target.RequestHeader), "-0-0") // of request 0
+			wait := 10 * time.Millisecond
+			if first {
+				wait = 700 * time.Millisecond // the books close with the horizon of 500 ms
+			}
+			behind.Add(1)
+			time.AfterFunc(wait, func() {
+				defer behind.Done()
+				callOnce(r, dependency, time.Second, target.RequestHeader)
+			})
+		})
+	})
+	behind.Wait()
+	isNote(t, r, GuestNote{Composition: "mine", Late: 1, Unserved: 16, Unheard: 15})
+	isAttempts(t, r, 16, 15)
+}
+
+// TestSandwichNoService: a service that is not there is errors of its callers, and
+// an address that is taken ends the run before it begins.
+func TestSandwichNoService(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	text := `study: sandwich
+clock: real
+load: {rate: 100/s}
+serve: {primary: %q}
+dependencies: {primary: {latency: 1ms}}
+phases: [{name: all, for: 100ms}]
+compositions: {mine: [{external: {url: "http://%s/"}}]}
+`
+	nobody := freeAddress(t)
+	s := readText(t, fmt.Sprintf(text, "127.0.0.1:0", nobody))
+	r, _, err := Run(context.Background(), s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Compositions[0].Whole.Causes["connect"]; got != 10 {
+		t.Errorf("%d could not connect, expected 10", got)
+	}
+	s = readText(t, fmt.Sprintf(text, taken.Addr(), nobody))
+	if _, _, err := Run(context.Background(), s, Options{}); err == nil || !strings.Contains(err.Error(), "primary") {
+		t.Errorf("an address that is taken: %v", err)
+	}
+}

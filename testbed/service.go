@@ -1,0 +1,189 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// ServiceConfig is a service of the user's own, and how it is started.
+type ServiceConfig struct {
+	// Command is a program and its arguments; a program with a slash in its name is
+	// looked for in Folder.
+	Command []string
+	// Folder is where it runs; "" for where brunt does.
+	Folder string
+	// Env is added to its environment, each as NAME=VALUE.
+	Env []string
+	// Address is the host and port where it is to listen.
+	Address string
+	// Ready is the URL that answers with a 2xx once it is ready; "" when it is ready
+	// as soon as it can be connected to.
+	Ready string
+	// Log is the file that takes what it says.
+	Log string
+	// After is the wall clock.
+	After func(time.Duration) <-chan time.Time
+	// Start starts a process, so that it ends with this one.
+	Start func(cmd *exec.Cmd, name string) error
+}
+
+// Service is a service of the user's own that runs. Its methods may be called
+// from any goroutine.
+type Service struct {
+	config ServiceConfig
+	cmd    *exec.Cmd
+	done   chan struct{} // closed when it has ended and is waited for
+	status error         // how it ended; read it once done is closed
+	ending atomic.Bool   // it was told to end
+}
+
+// How long a service may take to be ready, and to end once it is asked to.
+const (
+	serviceReady = 30 * time.Second
+	serviceEnd   = 3 * time.Second
+)
+
+// StartService starts a service and waits until it is ready. An address at which
+// something listens already is an error: it would be taken for the service.
+func StartService(ctx context.Context, c ServiceConfig) (_ *Service, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("start the service %s: %w", c.Command[0], err)
+		}
+	}()
+	if taken(c.Address) {
+		return nil, fmt.Errorf("something listens at %s already: expected the address to be free, as the study starts what listens there", c.Address)
+	}
+	if err := os.MkdirAll(filepath.Dir(c.Log), 0o777); err != nil {
+		return nil, err
+	}
+	says, err := os.OpenFile(c.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer says.Close() // the process has its own
+	s := &Service{config: c, done: make(chan struct{})}
+	s.cmd = exec.Command(c.Command[0], c.Command[1:]...)
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = c.Folder, says, says
+	s.cmd.Env = append(os.Environ(), c.Env...)
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is ended with all that it has started
+	if err := c.Start(s.cmd, "the service"); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(s.done)
+		s.status = s.cmd.Wait()
+	}()
+	if err := s.wait(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// taken reports whether something listens at an address.
+func taken(address string) bool {
+	c, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
+}
+
+// wait waits until the service is ready.
+func (s *Service) wait(ctx context.Context) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: nil}, Timeout: time.Second}
+	late := s.config.After(serviceReady)
+	for {
+		if s.ready(ctx, client) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.done:
+			return s.Err()
+		case <-late:
+			return fmt.Errorf("it was not ready at %s within %v: %s", s.config.Address, serviceReady, s.said())
+		case <-s.config.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Service) ready(ctx context.Context, client *http.Client) bool {
+	if s.config.Ready == "" {
+		return taken(s.config.Address)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.Ready, nil)
+	if err != nil {
+		return false
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode >= 200 && answer.StatusCode < 300
+}
+
+// Err says that the service has ended by itself, which it was not to; nil while it
+// runs.
+func (s *Service) Err() error {
+	if s == nil {
+		return nil
+	}
+	select {
+	case <-s.done:
+	default:
+		return nil
+	}
+	if s.ending.Load() {
+		return nil
+	}
+	how := "with status 0"
+	if s.status != nil {
+		how = s.status.Error()
+	}
+	return fmt.Errorf("the service %s has ended (%s): %s", s.config.Command[0], how, s.said())
+}
+
+func (s *Service) said() string {
+	text, _ := os.ReadFile(s.config.Log) // without it there is less to tell
+	return clip(string(text))
+}
+
+// Close ends the service and all that it has started: it is asked first, then
+// killed. A log that says nothing is removed.
+func (s *Service) Close() error {
+	if s == nil {
+		return nil
+	}
+	s.ending.Store(true)
+	group := -s.cmd.Process.Pid
+	select {
+	case <-s.done:
+	default:
+		_ = syscall.Kill(group, syscall.SIGTERM) // it may have ended
+		select {
+		case <-s.done:
+		case <-s.config.After(serviceEnd):
+		}
+	}
+	if err := syscall.Kill(group, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("end the service %s: %w", s.config.Command[0], err)
+	}
+	<-s.done
+	if info, err := os.Stat(s.config.Log); err == nil && info.Size() == 0 {
+		_ = os.Remove(s.config.Log)
+	}
+	return nil
+}
