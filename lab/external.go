@@ -85,7 +85,8 @@ type counter struct {
 // counterRun is the run that is on.
 type counterRun struct {
 	door    *Door
-	firstID int64 // what request 0 is called
+	firstID int64  // what request 0 is called
+	began   func() // told of each attempt; nil for nobody
 }
 
 // openCounter serves the dependencies of a study.
@@ -113,6 +114,9 @@ func (c *counter) Attempt(ctx context.Context, a upstream.Arrival, begin func(up
 	run := c.run.Load()
 	if run == nil {
 		return upstream.Reply{}
+	}
+	if run.began != nil {
+		run.began()
 	}
 	e := &errand{index: c.index(run, a), target: int32(a.Dependency), deadline: record.Never}
 	e.begin = func(answer *dependency.Answer, after time.Duration) { begin(wirePlan(answer, after)) }
@@ -158,7 +162,7 @@ func receive(r *runner, j *job, stand *stand) (leave func() error, err error) {
 	h := newHost(r, j.guest, wallClock(), false)
 	if external := j.study.External(j.name); external != nil {
 		h.service = stand.service
-		stand.counter.run.Store(&counterRun{h.door, r.firstID})
+		stand.counter.run.Store(&counterRun{door: h.door, firstID: r.firstID})
 		h.begin()
 		return func() error {
 			stand.counter.run.Store(nil)
