@@ -8,7 +8,7 @@ import (
 )
 
 // Schema is the version of the result's JSON.
-const Schema = 1
+const Schema = study.ResultSchema
 
 // Result is the outcome of a run: what result.json holds. On the virtual clock
 // it is a pure function of the study, byte for byte; what depends on the

@@ -31,6 +31,10 @@ const (
 	runResult      = "result.json"
 )
 
+// ResultSchema is the version of result.json, which says what the rows beside it
+// mean.
+const ResultSchema = 1
+
 // run is a folder of results that attempts are taken from.
 type run struct {
 	folder  string
@@ -73,10 +77,16 @@ func openRun(folder string) (*run, error) {
 			environment.Started = "" // it is told, and nothing hangs on it
 		}
 	}
-	var result struct{ Valid *bool }
+	var result struct {
+		Schema *int
+		Valid  *bool
+	}
 	invalid := false
-	if b, err := os.ReadFile(filepath.Join(folder, runResult)); err == nil && json.Unmarshal(b, &result) == nil && result.Valid != nil {
-		invalid = !*result.Valid
+	if b, err := os.ReadFile(filepath.Join(folder, runResult)); err == nil && json.Unmarshal(b, &result) == nil {
+		if result.Schema != nil && *result.Schema != ResultSchema {
+			return nil, fmt.Errorf("its %s has schema %d: this brunt reads schema %d", runResult, *result.Schema, ResultSchema)
+		}
+		invalid = result.Valid != nil && !*result.Valid
 	}
 	return &run{folder, s, s.Callees(), environment.Started, invalid}, nil
 }

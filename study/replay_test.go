@@ -284,8 +284,10 @@ func TestReplayFaults(t *testing.T) {
 	short := runFolder(t, usualRows())
 	noRows := runFolder(t, nil)
 	broken := runFolder(t, usualRows())
+	foreign := runFolder(t, usualRows())
 	for path, text := range map[string]string{
 		filepath.Join(rowless, "study.yaml"): upstream, filepath.Join(broken, "study.yaml"): "study: [",
+		filepath.Join(foreign, "result.json"): `{"schema": 99, "valid": true}`,
 		filepath.Join(bare, "notes.txt"): "a remark\nanother\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
@@ -305,6 +307,7 @@ func TestReplayFaults(t *testing.T) {
 		{"a run that kept no rows", "{folder: " + rowless + ", from: east}", []string{"attempts.parquet is missing: the run kept no rows; run the study again and keep them"}},
 		{"rows cut short", "{folder: " + short + ", from: east}", []string{"attempts.parquet: the file was cut short at 300 bytes"}},
 		{"a study that is none", broken, []string{"its study cannot be read: " + broken + "/study.yaml:1"}},
+		{"rows of another schema", "{folder: " + foreign + ", from: east}", []string{"its result.json has schema 99: this brunt reads schema 1"}},
 		{"which of two", run, []string{"holds attempts at east, west, and none at a: expected one of them as from"}},
 		{"an unknown target", "{folder: " + run + ", from: est}", []string{`dependencies.a.replay.from: "est": that run called no such thing: `, "east"}},
 		{"an unknown phase", "{folder: " + run + ", from: east, phase: wel}", []string{`dependencies.a.replay.phase: "wel": that run had no such phase: `, "well"}},
