@@ -3,8 +3,6 @@ package measure
 import (
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Difference compares one scalar of two compositions that met the same
@@ -89,7 +87,7 @@ func (d *Difference) judge(as, bs, diffs []float64) {
 	}
 	if sd > 0 {
 		t := mean / (sd / math.Sqrt(float64(d.N)))
-		p := 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(d.N - 1)}.CDF(-math.Abs(t))
+		p := 2 * studentTail(t, float64(d.N-1))
 		d.T, d.P = &t, &p
 	} else {
 		d.Flag = NoSpread

@@ -3,8 +3,6 @@ package measure
 import (
 	"math"
 	"time"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // GrayTest compares the incidence of completion of several groups. It takes
@@ -80,7 +78,7 @@ func Gray(groups ...*Curve) GrayTest {
 		statistic += x[i] * t.z[i]
 	}
 	statistic = max(statistic, 0)
-	p := distuv.ChiSquared{K: float64(g.DF)}.Survival(statistic)
+	p := chiSquaredTail(statistic, float64(g.DF))
 	g.Statistic, g.P = &statistic, &p
 	return g
 }

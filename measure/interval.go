@@ -7,7 +7,6 @@ import (
 	"sort"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Interval is a two-sided 95 % confidence interval of a share.
@@ -39,9 +38,6 @@ func clopperPearson(k, n float64) Interval {
 	}
 	return i
 }
-
-// betaQuantile returns the p-quantile of Beta(a, b).
-func betaQuantile(p, a, b float64) float64 { return distuv.Beta{Alpha: a, Beta: b}.Quantile(p) }
 
 // Band returns the pointwise 95 % interval of the incidence at point i: the
 // Clopper-Pearson interval of the effective sample, the number of independent
@@ -76,7 +72,7 @@ func (c *Curve) LogLog(i int) (Interval, bool) {
 	if f <= 0 || f >= 1 || s == 0 {
 		return Interval{}, false
 	}
-	w := distuv.UnitNormal.Quantile(1-tail) * s / (f * math.Log(f)) // below 0
+	w := normalQuantile(1-tail) * s / (f * math.Log(f)) // below 0
 	return Interval{Low: math.Pow(f, math.Exp(-w)), High: math.Pow(f, math.Exp(w))}, true
 }
 

@@ -6,8 +6,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Scalar is one number of one run, or its refusal.
@@ -190,6 +188,5 @@ func tInterval(mean, sd float64, n int) (low, high float64) {
 
 // tQuantile returns the 97.5 % quantile of Student's t.
 func tQuantile(df int) float64 {
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}
-	return t.Quantile(1 - tail)
+	return studentQuantile(1-tail, float64(df))
 }
