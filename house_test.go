@@ -25,12 +25,13 @@ const module = "brunt"
 var layers = [][]string{
 	{"clock", "chance", "check", "record", "studies", "chart"},
 	{"record/parquet", "record/spool", "load", "policy", "dependency", "target", "fault", "measure"},
-	{"front", "replica"},
+	{"front", "replica", "upstream"},
 	{"study", "analyze"},
 	{"testbed"},
 	{"lab"},
 	{"sweep"},
 	{"report"},
+	{"serve"},
 	{"brunttest", "command"},
 	{"cmd/*"},
 }
@@ -213,6 +214,7 @@ func wallClock(s source) []string {
 	named = named || s.path == "lab/progress.go"     // asks a run a few times a second how it stands
 	named = named || s.path == "brunttest/bubble.go" // watches from outside over a time that may stand still
 	named = named || s.path == "fault/wall.go"       // what is done to real processes ends by the wall's time
+	named = named || s.path == "upstream/wall.go"    // spreads the pieces of one answer over a time that a run decided on
 	if s.test() || named || s.pkg() == "clock" || s.pkg() == "command" {
 		return nil
 	}

@@ -142,7 +142,7 @@ func wirePlan(a *dependency.Answer, after time.Duration) upstream.Plan {
 	if a.Hangs {
 		after = record.Never
 	}
-	return upstream.Plan{After: after, FirstToken: a.FirstToken, Tokens: a.Tokens, Fails: a.Fails, Wire: a.Wire}
+	return upstream.Plan{After: after, FirstToken: a.FirstToken, Tokens: a.Tokens, Fails: a.Fails, Status: int(a.Status), Wire: a.Wire}
 }
 
 // close ends every connection.

@@ -182,4 +182,3 @@ func (t *standalone) result() *Standalone {
 	}
 	return &t.sums
 }
-

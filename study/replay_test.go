@@ -288,7 +288,7 @@ func TestReplayFaults(t *testing.T) {
 	for path, text := range map[string]string{
 		filepath.Join(rowless, "study.yaml"): upstream, filepath.Join(broken, "study.yaml"): "study: [",
 		filepath.Join(foreign, "result.json"): `{"schema": 99, "valid": true}`,
-		filepath.Join(bare, "notes.txt"): "a remark\nanother\n",
+		filepath.Join(bare, "notes.txt"):      "a remark\nanother\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
