@@ -105,8 +105,10 @@ func (w *watch) leftOver() (left string) {
 	return left
 }
 
-// clean calls what was registered with [Dependency.Cleanup], the last first.
+// clean calls what was registered with [Dependency.Cleanup], the last first, and
+// forgets it.
 func (b *bubble) clean() (err error) {
+	defer func() { b.cleanups = nil }()
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("a cleanup panicked: %v\n%s", p, debug.Stack())

@@ -33,6 +33,8 @@
 // With -brunt.out DIR, behind the packages on the command line of go test, each
 // run leaves its results there, in a folder named after the test.
 //
+// A program that is no test makes a client ready for package lab with [NewGuest].
+//
 // [Run] may be called from parallel tests; they take turns. Durations are virtual
 // but for that of [Patience].
 package brunttest

@@ -91,7 +91,7 @@ func Run(t TB, source string, client New, options ...Option) *lab.Result {
 // the order of their names, with fresh dependencies.
 func RunAll(t TB, source string, clients Clients, options ...Option) *lab.Result {
 	t.Helper()
-	r := run{name: t.Name(), clients: clients, out: *where, patience: 10 * time.Second}
+	r := run{name: t.Name(), clients: clients, out: *where, patience: patience}
 	for _, option := range options {
 		option(&r)
 	}
@@ -230,6 +230,7 @@ func (r *run) guest(client New) *lab.Guest {
 			}
 			return causeOf(err)
 		},
+		Leave: b.clean,
 	}
 }
 
