@@ -35,6 +35,7 @@ Exit status: 0 when every rule holds, 1 when one does not, 2 for usage and
 folders that cannot be read, 3 when a run is not valid.`,
 		Example: `  brunt compare runs/before runs/after
   brunt compare base new --fail-if 'outage.attempts/offered +10%' --fail-if 'availability -1%'
+  brunt compare base new --format html >compare.html
   brunt compare base new --json | jq '.compositions[].numbers[]'`,
 		Args:              twoRuns,
 		ValidArgsFunction: completeTwoFolders,
@@ -47,9 +48,9 @@ folders that cannot be read, 3 when a run is not valid.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.rules, "fail-if", nil, "exit with 1 when B is worse by more than this: a `rule` such as 'outage.attempts/offered +10%'")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, markdown or json")
+	flags.StringVar(&f.format, "format", "text", "what to print: text, markdown, html (a page) or json")
 	flags.BoolVar(&f.json, "json", false, "the same as --format json")
-	offer(cmd, "format", formats...)
+	offer(cmd, "format", compareFormats...)
 	return cmd
 }
 
@@ -75,7 +76,7 @@ func (c *command) compare(pathA, pathB string, f compareFlags) error {
 	if f.json {
 		f.format = "json"
 	}
-	if err := checkFormat(f.format, formats); err != nil {
+	if err := checkFormat(f.format, compareFormats); err != nil {
 		return err
 	}
 	var runs [2]*lab.Result
@@ -97,6 +98,8 @@ func (c *command) compare(pathA, pathB string, f compareFlags) error {
 	switch f.format {
 	case "markdown":
 		err = report.ComparisonMarkdown(c.stdout, compared)
+	case "html":
+		err = report.ComparisonHTML(c.stdout, compared)
 	case "json":
 		err = report.ComparisonJSON(c.stdout, compared)
 	default:

@@ -14,12 +14,16 @@ import (
 	"brunt/report"
 )
 
-// formats are the ways to write numbers on stdout, and those for a run: html is
-// the page, svg a picture of what callers got over time.
+// formats are the ways to write numbers on stdout, those for a comparison of runs,
+// and those for a run.
 var (
-	formats    = []string{"text", "markdown", "json"}
-	runFormats = []string{"text", "markdown", "html", "json", "svg"}
+	formats        = []string{"text", "markdown", "json"}
+	compareFormats = []string{"text", "markdown", "html", "json"}
+	runFormats     = []string{"text", "markdown", "html", "json", "csv", "junit", "github", "openmetrics", "svg"}
 )
+
+const runFormatUsage = "what to print: text, markdown, html (the page), json, csv (a number a line), junit, github (a step summary), " +
+	"openmetrics or svg (what callers got over time)"
 
 // checkFormat is asked before anything is read or run.
 func checkFormat(format string, known []string) error {
@@ -46,6 +50,14 @@ func (c *command) print(format string, r *lab.Result, env *lab.Environment, o re
 		err = report.HTML(c.stdout, r, env)
 	case "json":
 		err = report.JSON(c.stdout, r)
+	case "csv":
+		err = report.CSV(c.stdout, r)
+	case "junit":
+		err = report.JUnit(c.stdout, r, env)
+	case "github":
+		err = report.StepSummary(c.stdout, r)
+	case "openmetrics":
+		err = report.OpenMetrics(c.stdout, r)
 	case "svg":
 		picture := report.Picture(r)
 		if picture == "" {

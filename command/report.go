@@ -29,12 +29,9 @@ it is aborted, not to be published, and the exit status is 3.`,
 			if err := checkFormat(format, runFormats); err != nil {
 				return err
 			}
-			folder, result, env, err := lab.Open(args[0])
-			if errors.Is(err, lab.ErrNoResult) {
-				folder, result, env, err = lab.OpenKilled(args[0])
-			}
+			folder, result, env, err := openRun(args[0])
 			if err != nil {
-				return usageError{err}
+				return err
 			}
 			defer folder.Close()
 			if err := writeReports(folder, result, env); err != nil {
@@ -47,7 +44,19 @@ it is aborted, not to be published, and the exit status is 3.`,
 		},
 	}
 	cmd.Flags().BoolVar(&showInvalid, "show-invalid", false, showInvalidUsage)
-	cmd.Flags().StringVar(&format, "format", "text", "what to print: text, markdown, html, json or svg (a picture of what callers got over time)")
+	cmd.Flags().StringVar(&format, "format", "text", runFormatUsage)
 	offer(cmd, "format", runFormats...)
 	return cmd
+}
+
+// openRun reads a run, also one that was killed. The folder is to be closed.
+func openRun(path string) (*lab.Folder, *lab.Result, *lab.Environment, error) {
+	folder, result, env, err := lab.Open(path)
+	if errors.Is(err, lab.ErrNoResult) {
+		folder, result, env, err = lab.OpenKilled(path)
+	}
+	if err != nil {
+		return nil, nil, nil, usageError{err}
+	}
+	return folder, result, env, nil
 }

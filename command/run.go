@@ -54,7 +54,7 @@ func (c *command) runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.register(flags)
 	flags.StringVarP(&f.out, "out", "o", "", "the `folder` for the results (default: a new one under runs/)")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, markdown, html, json or svg (a picture of what callers got over time)")
+	flags.StringVar(&f.format, "format", "text", runFormatUsage)
 	flags.BoolVar(&f.json, "json", false, "print result.json; without --out, write nothing")
 	flags.BoolVar(&f.hidden, "show-invalid", false, showInvalidUsage)
 	flags.BoolVar(&f.yes, "yes", false, yesUsage)

@@ -56,14 +56,20 @@ func compared(err error) error {
 	return nil
 }
 
-// comparison makes the report that both formats share.
+// The titles of the sections of a comparison.
+const (
+	rulesTitle       = "Verdict on the rules"
+	differencesTitle = "What differs"
+)
+
+// comparison makes the report that the formats share.
 func comparison(c *lab.RunComparison) *document {
 	d := &document{Title: c.A.Study + ": B against A", Facts: comparisonFacts(c)}
 	if c.A.Study != c.B.Study {
 		d.Title = c.B.Study + " (B) against " + c.A.Study + " (A)"
 	}
 	if len(c.Rules) > 0 {
-		s := section{Title: "Verdict on the rules"}
+		s := section{Title: rulesTitle}
 		var seen []string
 		for i := range c.Rules {
 			if text := c.Rules[i].Rule; !slices.Contains(seen, text) {
@@ -73,7 +79,7 @@ func comparison(c *lab.RunComparison) *document {
 		}
 		d.Sections = append(d.Sections, s)
 	}
-	s := section{Title: "What differs", Lead: []string{comparisonMethod(c)}}
+	s := section{Title: differencesTitle, Lead: []string{comparisonMethod(c)}}
 	for i := range c.Compositions {
 		comp := &c.Compositions[i]
 		t := contrast{}

@@ -8,6 +8,9 @@ import (
 	"brunt/measure"
 )
 
+// againstTitle is that of the comparisons in formats where nobody can choose.
+const againstTitle = "Each composition against the first"
+
 // againstFirst is the section that holds each composition against the first
 // one. Of a single run it says little that the tables above do not, so a
 // terminal shows it of repeats alone.
@@ -16,7 +19,7 @@ func againstFirst(r *lab.Result, c *config) (s section, show bool) {
 		return s, false
 	}
 	repeated := len(r.Repeats) > 1
-	s.Title, s.Long = "Each composition against the first", !repeated
+	s.Title, s.Long = againstTitle, !repeated
 	paired := "All met the same arrivals and the same luck, so a difference is paired by seed (pp: percentage points). "
 	switch {
 	case repeated:
