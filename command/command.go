@@ -44,7 +44,7 @@ Exit status: 0 as expected, 1 an expectation failed, 2 usage or study error,
 	root.SetFlagErrorFunc(badFlag)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(c.runCommand(), c.checkCommand(), c.studiesCommand(), c.initCommand(),
-		c.reportCommand(), c.compareCommand(), c.replicaCommand(), c.sweepCommand(), c.findCommand(), c.calibrateCommand(), c.analyzeCommand(), c.explainCommand(), c.schemaCommand(), c.frontCommand(), c.undoCommand(), c.reapCommand(), c.versionCommand())
+		c.reportCommand(), c.compareCommand(), c.chartCommand(), c.replicaCommand(), c.sweepCommand(), c.findCommand(), c.calibrateCommand(), c.analyzeCommand(), c.explainCommand(), c.schemaCommand(), c.frontCommand(), c.dependencyCommand(), c.serveCommand(), c.undoCommand(), c.reapCommand(), c.versionCommand())
 	completionCommand(root)
 	return root
 }
