@@ -24,11 +24,13 @@ const (
 type canvas struct {
 	body       strings.Builder
 	title      string
-	desc       []string // sentences for those who cannot see it
-	y          float64  // where the next thing goes
-	extra      string   // style that only this kind of chart needs
-	attributes string   // further ones, of the whole
-	bare       bool     // without a style sheet
+	desc       []string         // sentences for those who cannot see it
+	y          float64          // where the next thing goes
+	extra      string           // style that only this kind of chart needs
+	attributes string           // further ones, of the whole
+	bare       bool             // without a style sheet
+	over       *strings.Builder // takes text, which is to stand over what is drawn meanwhile
+	tag        string           // attributes of the next texts
 }
 
 // px writes a coordinate: a tenth of a pixel is finer than any paper.
@@ -83,8 +85,15 @@ func (c *canvas) raw(parts ...string) {
 
 // text writes a line of text at its base line. An empty one is nothing.
 func (c *canvas) text(x, y float64, class, s string) {
-	if s != "" {
-		c.raw(`<text x="`, px(x), `" y="`, px(y), `"`, attribute("class", class), `>`, escaped(s), "</text>\n")
+	if s == "" {
+		return
+	}
+	to := &c.body
+	if c.over != nil {
+		to = c.over
+	}
+	for _, part := range []string{`<text x="`, px(x), `" y="`, px(y), `"`, attribute("class", class), c.tag, `>`, escaped(s), "</text>\n"} {
+		to.WriteString(part)
 	}
 }
 

@@ -60,7 +60,7 @@ func (c Curves) reach(xs, ys *extent) {
 func (c Curves) keys(p *plot) []key {
 	var keys []key
 	for i, s := range c.Series {
-		if len(c.Series) == 1 && !c.Deficit.sound() {
+		if len(c.Series) == 1 && !c.Deficit.sound() && len(c.Limits) == 0 {
 			break
 		}
 		keys = append(keys, key{s.Name, func(x, y float64) {
@@ -71,6 +71,17 @@ func (c Curves) keys(p *plot) []key {
 		keys = append(keys, key{c.Deficit.Name, func(x, y float64) {
 			p.fill(Fill{1, Rising}, []slab{{x, x + 22, y - 6, y + 6}})
 		}, 22})
+	}
+	var limits []string
+	for _, m := range c.Limits {
+		if _, ok := c.Y.clean(m.At); ok && m.Name != "" {
+			limits = append(limits, m.Name)
+		}
+	}
+	if limits != nil {
+		keys = append(keys, key{strings.Join(limits, ", "), func(x, y float64) {
+			p.path("limit", line(x, y, x+26, y))
+		}, 26})
 	}
 	return keys
 }
@@ -96,7 +107,6 @@ func (c Curves) draw(p *plot) {
 		return
 	}
 	p.stand(Lines{X: Axis{}, Uprights: c.Events}.uprights(&extent{}))
-	p.limitNames(Lines{Y: c.Y, Limits: c.Limits}.limits(&extent{}))
 }
 
 // lacks are the slabs between a line and the level above it.

@@ -98,6 +98,8 @@ func (d *document) element(path string, attributes map[string]string) error {
 		}
 		return v
 	}
+	// What can be zoomed stands where it would without.
+	path = strings.Replace(strings.Replace(path, "svg/svg/", "svg/", 1), "svg/g/", "svg/", 1)
 	switch path {
 	case "svg":
 		d.width, d.height = number("width"), number("height")
@@ -129,7 +131,13 @@ func (d *document) element(path string, attributes map[string]string) error {
 				}
 			}
 		}
-	case "svg/title", "svg/desc", "svg/style", "svg/rect/title", "svg/circle/title", "svg/path/title":
+	case "svg/svg":
+		x, y, w, h := number("x"), number("y"), number("width"), number("height")
+		if box := strings.Join([]string{attributes["x"], attributes["y"], attributes["width"], attributes["height"]}, " "); box != attributes["viewBox"] {
+			return fmt.Errorf("view box is not %s", box)
+		}
+		return d.holds(x, y, x+w, y+h, w, h)
+	case "svg/title", "svg/desc", "svg/style", "svg/rect/title", "svg/circle/title", "svg/path/title", "svg/g":
 	default:
 		return errors.New("not an element of ours")
 	}
@@ -151,6 +159,7 @@ func (d *document) holds(coordinates ...float64) error {
 }
 
 func (d *document) chars(path string, attributes map[string]string, s string) {
+	path = strings.Replace(path, "svg/g/", "svg/", 1)
 	switch path {
 	case "svg/title":
 		d.title += s
@@ -161,6 +170,9 @@ func (d *document) chars(path string, attributes map[string]string, s string) {
 		fmt.Sscan(attributes["x"], &x)
 		fmt.Sscan(attributes["y"], &y)
 		classes := " " + attributes["class"] + " "
+		if strings.Contains(classes, " spare ") {
+			return // it is not seen
+		}
 		size := normal
 		if strings.Contains(classes, " small ") {
 			size = little

@@ -164,12 +164,17 @@ func (c Lines) uprights(xs *extent) []Mark {
 	return uprights
 }
 
-// stand draws upright lines, with their names beside them at the bottom.
+// stand draws upright lines, with their names beside them at the bottom. In panels,
+// which can be zoomed, the names say what they belong to.
 func (p *plot) stand(marks []Mark) {
 	for _, m := range marks {
 		x := p.across.at(m.At)
 		p.path("limit", line(x, p.top, x, p.bottom))
+		if p.over != nil {
+			p.tag = stands(x, x)
+		}
 		p.note(x, p.bottom-6, 4, "small halo", shorten(m.Name, little, 160))
+		p.tag = ""
 	}
 }
 

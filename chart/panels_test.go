@@ -108,15 +108,13 @@ func inside(slabs []slab, x, y float64) bool {
 func TestDataPlot(t *testing.T) {
 	svg := Panels{X: Axis{Unit: Milliseconds}, Events: []Mark{{40_000, "here"}}, Panels: []Panel{Areas{Columns: Columns{0, 1000}, Layers: []Layer{{Heights: make([]float64, 60)}}}}}.SVG()
 	_, rest, _ := strings.Cut(svg, `data-plot="`)
-	var left, right, low, high float64
-	if n, err := fmt.Sscan(rest, &left, &right, &low, &high); n < 3 { // the last one ends in a quotation mark
-		t.Fatal(n, err)
+	rest, _, _ = strings.Cut(rest, `"`)
+	var left, right, low, high, divisor float64
+	if _, err := fmt.Sscan(rest, &left, &right, &low, &high, &divisor); err != nil {
+		t.Fatal(err)
 	}
-	_, last, _ := strings.Cut(rest[:strings.IndexByte(rest, '"')], " ")
-	last = last[strings.LastIndexByte(last, ' ')+1:]
-	fmt.Sscan(last, &high)
-	if low != 0 || high != 60_000 {
-		t.Fatalf("the axis is from %v to %v, want 0 to 60,000 ms", low, high)
+	if low != 0 || high != 60_000 || divisor != 1000 {
+		t.Fatalf("the axis is from %v to %v in units of %v, want 0 to 60,000 ms in seconds", low, high, divisor)
 	}
 	event := pathsOf(t, svg, "limit")[0][0][0]
 	if got := low + (event-left)/(right-left)*(high-low); math.Abs(got-40_000) > 60 {
@@ -199,5 +197,51 @@ func TestThinTicks(t *testing.T) {
 		if d := s.place(s.ticks[i-1].at) - s.place(s.ticks[i].at); d < 10 {
 			t.Errorf("%s and %s are %.1f pixels apart", s.ticks[i-1].label, s.ticks[i].label, d)
 		}
+	}
+}
+
+// Names of stretches are whole where they have room beside their neighbours, also
+// beyond a narrow stretch; else they are cut, or wait unseen with their place.
+func TestSpanNames(t *testing.T) {
+	svg := Panels{
+		Spans:  []Span{{0, 3, "warm-up"}, {3, 50, "baseline"}, {50, 51, "one"}, {51, 52, "two"}, {52, 75, "a phase with far too long a name to stand here"}, {75, 100, "another phase with a name that is as long"}},
+		Panels: []Panel{Areas{Columns: Columns{0, 1}, Layers: []Layer{{Heights: make([]float64, 100)}}}},
+	}.SVG()
+	got := map[string]string{}
+	for _, part := range strings.Split(svg, "<text ")[1:] {
+		attributes, rest, _ := strings.Cut(part, ">")
+		if strings.Contains(attributes, "data-at") {
+			name, _, _ := strings.Cut(rest, "<")
+			switch {
+			case strings.Contains(attributes, " spare"):
+				got[name] = "unseen"
+			case strings.Contains(attributes, "data-name"):
+				got[strings.TrimSuffix(name, "…")] = "cut"
+			default:
+				got[name] = "whole"
+			}
+		}
+	}
+	want := map[string]string{"warm-up": "whole", "baseline": "whole", "one": "unseen", "two": "unseen", "a phase with far too l": "cut", "another phase with a na": "cut"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+// Charts with the same room on the left line up, whatever their labels are.
+func TestMargin(t *testing.T) {
+	at := func(most, left float64) (plot string, margin float64) {
+		c := Panels{Left: left, Panels: []Panel{Areas{Columns: Columns{0, 1}, Layers: []Layer{{Heights: []float64{most}}}}}}
+		_, rest, _ := strings.Cut(c.SVG(), `data-plot="`)
+		plot, _, _ = strings.Cut(rest, " ")
+		return plot, c.Margin()
+	}
+	wide, margin := at(1e6, 0)
+	narrow, less := at(1, 0)
+	if less >= margin || narrow == wide {
+		t.Fatalf("margins %v and %v", less, margin)
+	}
+	if moved, _ := at(1, margin); moved != wide {
+		t.Errorf("with a margin of %v a plot begins at %s, want %s", margin, moved, wide)
 	}
 }

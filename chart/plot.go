@@ -76,9 +76,17 @@ func (a Axis) across(e extent, s snugness, left, right float64) scale {
 // belowAxis writes the horizontal axis under the plot. Labels at the ends stay
 // inside of the chart.
 func (p *plot) belowAxis(heading string) {
+	p.labelsBelow()
+	p.headingBelow(heading)
+}
+
+func (p *plot) labelsBelow() {
 	for _, t := range p.across.ticks {
 		p.tickBelow(p.across.place(t.at), t.label)
 	}
+}
+
+func (p *plot) headingBelow(heading string) {
 	p.y += 17
 	if heading != "" {
 		p.y += 17
@@ -94,6 +102,16 @@ func (c *canvas) tickBelow(x float64, label string) {
 
 // lattice draws the grid and the axes, and the labels of the vertical one.
 func (p *plot) lattice() {
+	p.gridAcross()
+	var axis pen
+	p.borders(&axis)
+	p.ticksBelow(&axis)
+	p.path("axis", axis.String())
+	p.labelsUp()
+}
+
+// gridAcross draws a line at each tick of the vertical axis.
+func (p *plot) gridAcross() {
 	var grid pen
 	for _, t := range p.up.ticks {
 		y := p.up.place(t.at)
@@ -102,18 +120,27 @@ func (p *plot) lattice() {
 		grid.lift()
 	}
 	p.path("grid", grid.String())
-	var axis pen
+}
+
+// borders are the lines of the two axes.
+func (p *plot) borders(axis *pen) {
 	axis.to(p.left, p.top)
 	axis.to(p.left, p.bottom)
 	axis.to(p.right, p.bottom)
 	axis.lift()
+}
+
+// ticksBelow are the ticks of the horizontal axis.
+func (p *plot) ticksBelow(axis *pen) {
 	for _, t := range p.across.ticks {
 		x := p.across.place(t.at)
 		axis.to(x, p.bottom)
 		axis.to(x, p.bottom+4)
 		axis.lift()
 	}
-	p.path("axis", axis.String())
+}
+
+func (p *plot) labelsUp() {
 	for _, t := range p.up.ticks {
 		p.text(p.left-6, p.up.place(t.at)+4, "small soft end", shorten(t.label, little, p.left-8))
 	}

@@ -72,6 +72,8 @@ func panelSheet() string {
 	rule(" .open", "fill:none;stroke:currentColor;stroke-width:2")
 	rule(" .under", "stroke-width:4;stroke-opacity:.7")
 	rule(" .fault", "fill:#D55E00;fill-opacity:.1")
+	rule(" .spare", "visibility:hidden")
+	rule(".zoomed .view *", "vector-effect:non-scaling-stroke") // strokes keep their width when scripts zoom in
 	cells := func(paper string, at func(i int) int) {
 		rule(" .under", "stroke:"+paper)
 		for i := range shades {

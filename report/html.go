@@ -12,8 +12,8 @@ import (
 // HTML writes report.html: the whole report as one page that needs nothing from
 // outside and asks for nothing. Its charts show what the result holds and, where
 // rows were kept, what the closeups of the result hold. Everything that matters
-// is there without its script, which sorts tables and tells numbers under the
-// pointer. A run that is not valid shows why, and nothing else. The page is a
+// is there without its script, which sorts tables, tells numbers under the
+// pointer, zooms in, finds requests and chooses what to compare. A run that is not valid shows why, and nothing else. The page is a
 // function of the result and the environment; env may be nil.
 func HTML(w io.Writer, r *lab.Result, env *lab.Environment) error {
 	c, err := readConfig(r)
@@ -103,13 +103,14 @@ func (p *page) results(r *lab.Result, c *config, env *lab.Environment, d *docume
 	p.providerBars(r, c)
 	p.herdChart(r, c)
 	p.recoveryCharts(r, c)
+	p.pairs(r, c)
 	p.tables(d)
 	p.drillDown(r)
 	p.about(r, c, env)
 }
 
 // elsewhere are sections of the document that stand in a place of their own.
-var elsewhere = []string{"Findings", "Gates", "Expectations", "Why there is no result", completionTitle}
+var elsewhere = []string{"Findings", "Gates", "Expectations", "Why there is no result", completionTitle, againstTitle}
 
 // tables writes the sections of the document that are left, in its order.
 func (p *page) tables(d *document) {

@@ -25,7 +25,9 @@ func (p *page) incidence(r *lab.Result, c *config) {
 	p.heading("completion", completionTitle)
 	words := "The share of all offered requests that has completed by a time from their intended instant; errors are a competing end, so they cannot make a curve look fast. " +
 		"Marks are p50, p95 and p99; a hollow mark at the right border is one that is refused: no time was seen by which so many were done. The broken line is the horizon."
-	if !r.Deterministic {
+	if r.Deterministic {
+		words += " " + noChance
+	} else {
 		words += " Bands are pointwise 95 % intervals; they describe this run, whose requests are not independent."
 	}
 	p.element(`p class="caption"`, words+omitted(r))
@@ -155,6 +157,7 @@ func bandAt(band []measure.ShapeBand, share float64) (low, high float64, ok bool
 // completionTable has the quantiles of all phases, or what is refused of them.
 func completionTable(r *lab.Result) Table {
 	b := builder{table: Table{Title: completionTitle, Keys: 2, Grouped: true}}
+	chance := !r.Deterministic
 	b.column(phaseHead)
 	b.column(compositionHead)
 	b.column("Offered", counts)
@@ -172,7 +175,7 @@ func completionTable(r *lab.Result) Table {
 			b.row(ph.Name, r.Compositions[i].Name)
 			b.cell(num(ph.Offered))
 			for _, q := range marked {
-				b.cell(b.quantileOf(ph, q))
+				b.cell(b.quantileOf(ph, q, chance))
 			}
 			b.cell(b.part(ph.Incidence.Final, 100, ph.Incidence.Reason))
 			b.cell(b.part(ph.Incidence.Ceiling, 100, ph.Incidence.Reason))
@@ -181,8 +184,9 @@ func completionTable(r *lab.Result) Table {
 	return b.finish()
 }
 
-// quantileOf is a quantile as a time with its interval, or its refusal.
-func (b *builder) quantileOf(p *measure.Phase, q float64) value {
+// quantileOf is a quantile as a time, with its interval where there is chance, or its
+// refusal.
+func (b *builder) quantileOf(p *measure.Phase, q float64, chance bool) value {
 	for _, of := range p.Incidence.Quantiles {
 		if of.Q != q {
 			continue
@@ -193,7 +197,7 @@ func (b *builder) quantileOf(p *measure.Phase, q float64) value {
 		words := millis(*of.Millis)
 		if of.Lower != nil || of.Upper != nil {
 			words += " [" + boundWords(of.Lower, of.LowerStatus) + ", " + boundWords(of.Upper, of.UpperStatus) + "]"
-		} else if of.Refused != "" {
+		} else if chance && of.Refused != "" {
 			return b.refused(words, of.Refused)
 		}
 		return value{words: words}

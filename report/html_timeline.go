@@ -60,16 +60,23 @@ func (p *page) timelines(r *lab.Result, c *config) {
 	p.element(`p class="caption"`, "Requests stand at their intended instant and attempts at their start. Requests and attempts have one scale in all pictures, so what an area of attempts has above the line of the offered requests is amplification. "+
 		"Tinted phases are those in which the study changes a dependency or the load."+omitted(r))
 	p.element(`p class="soft sideways"`, "Charts and tables scroll sideways.")
-	p.raw("<div class=\"figures\">\n")
+	p.raw("<div class=\"figures stacked\">\n")
 	var all []*overTime
 	most := 0.
 	for i := range drawn(r) {
 		t := newTimelines(r, c, &r.Compositions[i], closeup(r, i))
 		all, most = append(all, t), max(most, t.most)
 	}
+	var pictures []chart.Panels
+	left := 0.
 	for _, t := range all {
 		t.most = most
-		p.figure(t.chart(), t.data())
+		pictures = append(pictures, t.chart())
+		left = max(left, pictures[len(pictures)-1].Margin())
+	}
+	for i, t := range all {
+		pictures[i].Left = left // so that one instant stands in one line in all of them
+		p.figure(pictures[i].Inline(), t.data())
 	}
 	p.raw("</div>\n")
 }
@@ -217,7 +224,7 @@ func (t *overTime) unit(what string) chart.Unit {
 	return chart.Unit(what + "/s")
 }
 
-func (t *overTime) chart() string {
+func (t *overTime) chart() chart.Panels {
 	return chart.Panels{
 		Title:  t.comp.Name,
 		X:      chart.Axis{Title: "Time from the start of the run", Unit: chart.Milliseconds},
@@ -225,7 +232,7 @@ func (t *overTime) chart() string {
 		Faults: faultSpans(t.config, t.comp),
 		Events: events(t.result, t.comp),
 		Panels: t.panels(),
-	}.Inline()
+	}
 }
 
 func (t *overTime) panels() []chart.Panel {

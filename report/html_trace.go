@@ -25,7 +25,12 @@ func (p *page) drillDown(r *lab.Result) {
 	}
 	p.heading("requests", "Single requests")
 	p.element(`p class="caption"`, "A sample, not all: of each composition the slowest that completed, and some, drawn by their number alone, of each way in which requests ended. "+
-		"Times count from the intended instant. Behind each attempt stand its outcome, how long it took, and why the stack made it, with the number of the attempt that led to it. Grey strokes are what a cancelled attempt still cost after nobody wanted it. All rows are in requests.parquet and attempts.parquet."+omitted(r))
+		"Times count from the intended instant. Behind each attempt stand its outcome, how long it took, and why the stack made it, with the number of the attempt that led to it. Grey strokes are what a cancelled attempt still cost after nobody wanted it. All rows are in requests.parquet and attempts.parquet beside this page: those of request 17 are the ones whose column request is 17."+omitted(r))
+	offered := int64(0)
+	for i := range drawn(r) {
+		offered = max(offered, r.Compositions[i].Whole.Offered)
+	}
+	p.raw(`<div class="traces" data-requests="`, strconv.FormatInt(offered, 10), "\">\n")
 	each := mostTraces / len(drawn(r))
 	callees := targetNames(r)
 	for i := range drawn(r) {
@@ -39,11 +44,12 @@ func (p *page) drillDown(r *lab.Result) {
 			p.text(g.title)
 			p.raw("</summary>\n<div class=\"figures\">\n")
 			for _, t := range g.traced {
-				p.trace(t, callees)
+				p.trace(t, near.Name, callees)
 			}
 			p.raw("</div></details>\n")
 		}
 	}
+	p.raw("</div>\n")
 }
 
 // targetNames returns what requests and attempts call by number. Rows count as
@@ -106,9 +112,14 @@ func groups(all []measure.Traced, most int) []tracedGroup {
 	return list
 }
 
-// trace writes one request: what became of it, and a waterfall of its attempts.
-func (p *page) trace(t *measure.Traced, callees []string) {
+// trace writes one request: what became of it, and a waterfall of its attempts. Scripts
+// find it by its number.
+func (p *page) trace(t *measure.Traced, composition string, callees []string) {
 	q := &t.Request
+	p.raw(`<div class="trace" data-request="`, strconv.FormatInt(q.Index, 10), `" data-of="`)
+	p.text(composition)
+	p.raw("\">\n")
+	defer p.raw("</div>\n")
 	title := "Request " + integer(q.Index) + ", intended at " + duration(q.Intended) + ": " + ended(q)
 	if len(t.Attempts) == 0 {
 		p.element("p", title+"; no attempt reached a dependency"+submittedWords(q)+".")
