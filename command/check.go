@@ -25,6 +25,9 @@ func (c *command) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := c.guests(s); err != nil { // what a library cannot express is told here too
+				return err
+			}
 			return c.describe(s)
 		},
 	}
@@ -44,6 +47,10 @@ func (c *command) describe(s *study.Study) error {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "composition\tattempts per request, at most\tlongest time to an answer")
 	for _, name := range s.Compositions.Names() {
+		if s.HasGuest(name) {
+			fmt.Fprintf(w, "%s\tnot known: %s\tas the study's horizon: %v\n", name, whose(s, name), s.Horizon)
+			continue
+		}
 		worst := s.Worst(name)
 		fmt.Fprintf(w, "%s\t%d\t%s\n", name, worst.Attempts, longest(worst.Longest, s.Horizon))
 	}
@@ -59,6 +66,17 @@ func (c *command) describe(s *study.Study) error {
 	}
 	_, err := c.stdout.Write(b.Bytes())
 	return err
+}
+
+// whose says who decides on the attempts of a composition that is not brunt's.
+func whose(s *study.Study, composition string) string {
+	if library := s.Library(composition); library != "" {
+		return "the library " + library + " decides"
+	}
+	if e := s.External(composition); e != nil {
+		return "the service at " + e.URL + " decides"
+	}
+	return "the client decides"
 }
 
 // describeReplays prints what stands in for dependencies, and the worst of it.

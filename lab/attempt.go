@@ -376,7 +376,7 @@ func (a *attempt) gone() {
 	now := r.loop.Now()
 	r.active--
 	a.row.CleanupEnd = now
-	a.row.Wasted = a.unwanted()
+	a.row.Wasted = a.unwanted() || r.host != nil && q.Over
 	if a.busySince != record.Never {
 		a.row.Busy = now - a.busySince
 	}

@@ -69,7 +69,7 @@ func (d *Door) Call(ctx context.Context, target int, index string) Reply {
 	}
 	e := &errand{index: -1, target: int32(target), deadline: record.Never}
 	if c, ok := ctx.Value(callKey{}).(*guestCall); ok && c.host == d.host {
-		e.call = c
+		e.call, e.index = c, c.index
 	} else if n, err := strconv.ParseInt(index, 10, 64); err == nil {
 		e.index = n
 	}
@@ -128,7 +128,7 @@ func (d *Door) foreign(ctx context.Context) error {
 type errand struct {
 	host     *host
 	call     *guestCall // nil until it is known
-	index    int64      // of its request, while there is no call; -1 for unknown
+	index    int64      // of its request; -1 for unknown
 	target   int32
 	deadline time.Duration // of its context; record.Never for none
 	running  policy.Running

@@ -207,7 +207,7 @@ phases: [{name: all, for: 800ms, load: {rate: 20/s}}]
 	})
 	behind.Wait()
 	isNote(t, r, GuestNote{Composition: "mine", Late: 1, Unserved: 16, Unheard: 15})
-	isAttempts(t, r, 16, 15)
+	isAttempts(t, r, 16, 16)
 }
 
 // TestSandwichNoService: a service that is not there is errors of its callers, and

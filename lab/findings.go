@@ -188,6 +188,10 @@ func (f *finder) recovery() {
 	if f.study.Recovery.CleanWindow == 0 || f.result.Aborted || len(f.result.Compositions) == 0 {
 		return
 	}
+	// Nobody recovers from what is still going on, nor from what another detector tells of.
+	if faulty(f.study, f.study.RecoveryPhase()) || f.study.Fault != nil {
+		return
+	}
 	var well, unwell []string
 	for i := range f.result.Compositions {
 		c := &f.result.Compositions[i]

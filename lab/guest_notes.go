@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"brunt/record"
 	"brunt/study"
@@ -83,22 +85,30 @@ func guestNotes(s *study.Study, outcomes []outcome) (list []GuestNote) {
 
 // guests tells of clients that are not brunt's.
 func (f *finder) guests() {
+	if len(f.result.Guests) > 0 && f.study.Clock == study.Virtual {
+		var names []string
+		for _, g := range f.result.Guests {
+			names = append(names, g.Composition)
+		}
+		f.add("Not reproducible, as they run in a bubble of time: %s. %s.", and(names), strings.ToUpper(notDeterministic[:1])+notDeterministic[1:])
+	}
 	for _, g := range f.result.Guests {
 		external := f.study.External(g.Composition) != nil
-		if f.study.Clock == study.Virtual {
-			f.add("%s is run in a bubble of time. Not reproducible: %s.", g.Composition, notDeterministic)
-		}
 		if g.Unattributed > 0 {
 			lost := "as their contexts had lost it"
 			if external {
-				lost = "as they carried neither " + target.RequestHeader + " nor the traceparent that they belong to"
+				lost = "as they carried none of " + target.RequestHeader + ", X-Request-Id and the traceparent of one"
 			}
-			f.add("%s made %s attempts that belong to no request, %s: they reach the dependency and count among its attempts, but in no request's.", g.Composition, thousands(g.Unattributed), lost)
+			f.add("%s made %s attempts that belong to no request, %s: they count where they start, and in no request's.", g.Composition, thousands(g.Unattributed), lost)
 		}
 		if g.Late > 0 {
-			f.add("%s made %s attempts for requests that had been over for %v or more: nobody waited for them.", g.Composition, thousands(g.Late), min(linger, f.study.Horizon))
+			when := fmt.Sprintf("had been over for %v", min(linger, f.study.Horizon))
+			if f.study.Clock == study.Virtual {
+				when = "had come to their horizon"
+			}
+			f.add("%s made %s attempts for requests that %s: nobody waited for them, and they count where they start.", g.Composition, thousands(g.Late), when)
 		}
-		if g.Unserved > 0 {
+		if g.Unserved > 0 && g.Unattributed == 0 { // else theirs may be among those
 			f.add("%s says of %s requests that they completed, though none of their attempts did: it has an answer of its own, or does not look at the status of one.", g.Composition, thousands(g.Unserved))
 		}
 		if g.Unheard > 0 {

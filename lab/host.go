@@ -158,6 +158,7 @@ func (h *host) tell() {
 // for it.
 type guestCall struct {
 	host    *host
+	index   int64 // of the request, also when that has another's by now
 	request *request
 	call    policy.Call
 	to      policy.Receiver // nil once nobody waits for the client
@@ -179,7 +180,7 @@ type guestCall struct {
 func (h *host) newCall(call policy.Call, to policy.Receiver) *guestCall {
 	r := h.runner
 	q, _ := owners(call.Request)
-	c := &guestCall{host: h, request: q, call: call, to: to, served: -1, firstToken: record.Never, first: -1}
+	c := &guestCall{host: h, index: q.Index, request: q, call: call, to: to, served: -1, firstToken: record.Never, first: -1}
 	q.alive++ // keeps q until the client has let go of it
 	r.loop.Hold()
 	h.live++

@@ -65,6 +65,7 @@ func (r *Recorder) whole() *tally {
 		sum.denied += p.denied
 		sum.retries += p.retries
 		sum.wasted += p.wasted
+		sum.strangers += p.strangers
 		for c, k := range p.codes {
 			sum.codes[c] += k
 		}
@@ -113,6 +114,9 @@ func (r *Recorder) phase(span Span, t *tally, packed []uint64, scratch []int64, 
 	}
 	p.AttemptsPerOffered, p.AttemptsPerOfferedReason = per(p.Attempts, p.Offered, "no request was offered "+where)
 	p.AttemptsPerAdmitted, p.AttemptsPerAdmittedReason = per(p.Attempts, p.Admitted, "no request was admitted "+where)
+	if t.strangers > 0 {
+		p.AttemptsPerAdmitted, p.AttemptsPerAdmittedReason = nil, fmt.Sprintf("%d attempts belong to no request: which were admitted is not known", t.strangers)
+	}
 	p.SchedulerLag = tailOf(t.lag.appendTo(scratch), t.submitted, "no request was submitted "+where)
 	if tokens := t.token.appendTo(scratch); len(tokens) > 0 {
 		selectRanks(tokens, percentileRanks(int64(len(tokens)), int64(len(tokens))))
@@ -175,7 +179,7 @@ func (r *Recorder) conserved(c *Composition) error {
 	}
 	rows := int64(0)
 	for i, p := range c.Phases {
-		check(p.Name, "attempts that requests tell of are not the attempts that were made", r.phases[i].attempts, p.Attempts)
+		check(p.Name, "attempts that requests tell of are not the attempts that were made", r.phases[i].attempts, p.Attempts-r.phases[i].strangers)
 		sum.Offered += p.Offered
 		sum.Completed += p.Completed
 		sum.Errored += p.Errored
@@ -189,7 +193,7 @@ func (r *Recorder) conserved(c *Composition) error {
 	check("whole", "errored is not the sum of the phases", c.Whole.Errored, sum.Errored)
 	check("whole", "censored is not the sum of the phases", c.Whole.Censored, sum.Censored)
 	check("whole", "attempts are not the sum of the phases", c.Whole.Attempts, sum.Attempts)
-	check("whole", "attempts are not the number of rows", c.Whole.Attempts, r.attempts-r.strangers)
+	check("whole", "attempts are not the number of rows", c.Whole.Attempts, r.attempts)
 	check("whole", "attempts by the phase of their start do not add up", rows, r.attempts)
 	r.conservedWork(c, check)
 	check("whole", "attempts are still active after the drain", c.ActiveAfterDrain, 0)

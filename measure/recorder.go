@@ -61,7 +61,6 @@ type Recorder struct {
 	watching   *lookout      // what became of goodput after the trigger; nil without one
 
 	attempts  int64
-	strangers int64 // attempts that belong to no request
 	cancelled int64
 	pending   int64
 	cleanup   samples // those above 0
@@ -81,13 +80,14 @@ type tally struct {
 	lag       samples // those above 0
 	token     samples // first tokens of completed streams
 	served    []int64 // completed requests, by dependency
-	calls     []int64 // attempt rows of the phase's requests, by dependency
+	calls     []int64 // attempt rows of the phase's requests, and strangers, by dependency
 	started   []int64 // attempt rows that start in the phase, by dependency
 	cost      cost    // of attempt rows of the phase's requests
 	good      int64
 	denied    int64
 	retries   int64 // attempt rows of the phase's requests, and the next
 	wasted    int64
+	strangers int64 // attempt rows of no request, that start in the phase
 }
 
 // fault remembers what is wrong with the rows: how many, and the one with the
@@ -264,10 +264,9 @@ func (r *Recorder) Attempt(a *record.Attempt) {
 	}
 	r.attempts++
 	p := &r.phases[r.phaseAt(a.Intended)]
-	if a.Request >= 0 { // else it belongs to no request, and counts for the dependency alone
-		p.calls[a.Dependency]++
-	} else {
-		r.strangers++
+	p.calls[a.Dependency]++
+	if a.Request < 0 { // it belongs to no request: its intended instant is its start
+		p.strangers++
 	}
 	if a.Why == record.Retry {
 		p.retries++
