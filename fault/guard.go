@@ -168,7 +168,7 @@ func (g *Guard) Run() string { return g.config.Run }
 
 // Start starts a command whose process ends when this one does, however it
 // ends: the kernel kills it, and the reaper once more. Its SysProcAttr may be
-// set already.
+// set already; a process that leads a group (Setpgid) ends with all of it.
 func (g *Guard) Start(cmd *exec.Cmd, name string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -184,7 +184,7 @@ func (g *Guard) Start(cmd *exec.Cmd, name string) error {
 	if err := <-started; err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	if err := g.process(cmd.Process.Pid, name); err != nil {
+	if err := g.process(cmd.Process.Pid, name, cmd.SysProcAttr.Setpgid); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 	}
 	return nil
@@ -205,21 +205,25 @@ func (g *Guard) Process(pid int, name string) error {
 	if g.closed {
 		return fmt.Errorf("guard %s: the guard is closed", name)
 	}
-	return g.process(pid, name)
+	return g.process(pid, name, false)
 }
 
-func (g *Guard) process(pid int, name string) error {
+func (g *Guard) process(pid int, name string, group bool) error {
 	p, err := Identify(pid)
 	if err != nil {
 		return fmt.Errorf("guard %s: %w", name, err)
 	}
 	// First by the pipe, which takes microseconds and not a write to the disk.
-	if err := g.tell("process %d %d\n", p.PID, p.Start); err != nil {
+	what := "process"
+	if group {
+		what = "group"
+	}
+	if err := g.tell("%s %d %d\n", what, p.PID, p.Start); err != nil {
 		return fmt.Errorf("guard %s: %w", name, err)
 	}
 	// Whoever has ended needs no guard: a campaign starts many.
-	kept := slices.DeleteFunc(slices.Clone(g.book.Processes), func(p guarded) bool { return !p.Alive() })
-	g.book.Processes = append(kept, guarded{p, name})
+	kept := slices.DeleteFunc(slices.Clone(g.book.Processes), func(p guarded) bool { return !p.there() })
+	g.book.Processes = append(kept, guarded{p, name, group})
 	return g.write()
 }
 

@@ -32,6 +32,39 @@ type journal struct {
 type guarded struct {
 	Process
 	Name string `json:"name"`
+	// Group says that it leads a process group, which ends with it: what a service
+	// has started may outlive it.
+	Group bool `json:"group,omitempty"`
+}
+
+// there reports whether anything of it is left.
+func (p guarded) there() bool { return p.Alive() || p.Group && p.orphans() }
+
+// orphans reports whether the process is gone and its group is not. The kernel
+// gives no process the number of a group that is there, so the group is its own
+// while no process has that number.
+func (p guarded) orphans() bool {
+	now, _, err := look(p.PID)
+	gone := errors.Is(err, os.ErrProcessDone) || err == nil && now == p.Process && !p.Alive()
+	return gone && groupThere(p.PID)
+}
+
+// kill kills it, and its group. The error is [os.ErrProcessDone] when nothing was
+// there.
+func (p guarded) kill() error {
+	if !p.Group {
+		return p.signal(os.Kill)
+	}
+	if handle, err := p.hold(); err == nil { // so that the number stays its own
+		defer handle.Release()
+		return killGroup(handle)
+	} else if !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	if !p.orphans() {
+		return os.ErrProcessDone
+	}
+	return killGroup(&os.Process{Pid: p.PID})
 }
 
 // entry is one fault in a journal.

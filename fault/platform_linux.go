@@ -25,6 +25,30 @@ func killGroup(p *os.Process) error {
 	return err
 }
 
+// groupThere reports whether a process group has members that have not ended.
+func groupThere(id int) bool {
+	if syscall.Kill(-id, 0) != nil {
+		return false
+	}
+	names, err := os.ReadDir("/proc")
+	if err != nil {
+		return true
+	}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name.Name())
+		if err != nil {
+			continue
+		}
+		if group, err := syscall.Getpgid(pid); err != nil || group != id {
+			continue
+		}
+		if p, _, err := look(pid); err == nil && p.Alive() {
+			return true
+		}
+	}
+	return false
+}
+
 // fileOwner returns the user that a file belongs to.
 func fileOwner(info fs.FileInfo) (uid int, ok bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -22,6 +22,7 @@ func ownSession(*syscall.SysProcAttr)    {}
 func ownGroup(*syscall.SysProcAttr)      {}
 func dieWithParent(*syscall.SysProcAttr) {}
 func killGroup(p *os.Process) error      { return p.Kill() }
+func groupThere(int) bool                { return false }
 
 func fileOwner(fs.FileInfo) (uid int, ok bool) { return 0, false }
 func lockFile(*os.File) error                  { return errors.ErrUnsupported }

@@ -15,7 +15,7 @@ import (
 )
 
 // What the two sides say: the reaper on its standard output, the guard on the
-// reaper's standard input. Besides, the guard says "process PID START", "fire
+// reaper's standard input. Besides, the guard says "process PID START" or "group PID START", "fire
 // ID NANOSECONDS" and "undone ID", a line each.
 const (
 	ready     = "ready\n"
@@ -98,8 +98,8 @@ func (r *reaper) run(in io.Reader) error {
 func (r *reaper) hear(line string) {
 	what, rest, _ := strings.Cut(line, " ")
 	switch what {
-	case "process":
-		var p guarded
+	case "process", "group":
+		p := guarded{Group: what == "group"}
 		if _, err := fmt.Sscan(rest, &p.PID, &p.Start); err == nil {
 			r.processes = append(r.processes, p)
 		}

@@ -320,7 +320,7 @@ func TestUndoAfterABoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "x"+journalEnd)
-	j := journal{Schema: 1, Boot: "another", Owner: p, Processes: []guarded{{p, "west"}}}
+	j := journal{Schema: 1, Boot: "another", Owner: p, Processes: []guarded{{Process: p, Name: "west"}}}
 	if err := j.write(path); err != nil {
 		t.Fatal(err)
 	}

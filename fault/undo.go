@@ -87,7 +87,7 @@ func (j *journal) undo(ctx context.Context) (done []string, err error) {
 // endAll kills processes, and waits until they are gone.
 func endAll(all []guarded) (done []string, err error) {
 	for _, p := range all {
-		failed := p.signal(os.Kill)
+		failed := p.kill()
 		switch {
 		case errors.Is(failed, os.ErrProcessDone):
 		case failed != nil:
@@ -99,7 +99,7 @@ func endAll(all []guarded) (done []string, err error) {
 	for until := wall().Add(time.Second); ; {
 		alive := 0
 		for _, p := range all {
-			if p.Alive() {
+			if p.there() {
 				alive++
 			}
 		}
