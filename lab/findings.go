@@ -84,7 +84,8 @@ func (f *finder) phases() {
 		for c := range f.result.Compositions {
 			rows = append(rows, phaseOf{f.result.Compositions[c].Name, &f.result.Compositions[c].Phases[i]})
 		}
-		if len(rows) > 0 && rows[0].Offered > 0 {
+		rows = equallyOffered(rows)
+		if len(rows) > 0 {
 			f.served(phase.Name, rows)
 			if f.study.Services.Len() == 0 { // else the tiers tell
 				f.amplified(phase.Name, rows)
@@ -92,6 +93,16 @@ func (f *finder) phases() {
 			f.slowed(phase.Name, rows)
 		}
 	}
+}
+
+// equallyOffered leaves out those that were offered fewer than others, as when a
+// run is aborted, or nothing: counts of them cannot be held against one another.
+func equallyOffered(rows []phaseOf) []phaseOf {
+	most := int64(0)
+	for _, row := range rows {
+		most = max(most, row.Offered)
+	}
+	return slices.DeleteFunc(rows, func(row phaseOf) bool { return row.Offered == 0 || row.Offered < most })
 }
 
 // phaseOf is one phase of one composition.
