@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -75,6 +76,8 @@ func (c *command) dependency(ctx context.Context, source string, f dependencyFla
 	})
 	signals.stop()
 	switch {
+	case errors.Is(err, lab.ErrNothingServed):
+		return usageError{fmt.Errorf("serve the dependencies of %s: %w", s.Name, err)}
 	case err != nil:
 		return err
 	case f.json:

@@ -79,7 +79,7 @@ func (c *command) canRun(s *study.Study) error {
 	for _, name := range s.Compositions.Names() {
 		switch library := s.Library(name); {
 		case library != "" && c.libraries == nil:
-			return usagef("composition %s is built with the Go library %s, which this program does not carry: `go run -C adapters . run STUDY` does", name, library)
+			return usagef("composition %s is built with the Go library %s, which this program does not carry: `go run -C adapters . run STUDY` in its sources does, with the path of the study from that folder", name, library)
 		case s.HasGuest(name) && library == "" && s.External(name) == nil:
 			return usagef("study %s has a composition with a client of its own (guest), which only a Go test has: run it with brunttest.Run", s.Name)
 		}

@@ -43,7 +43,7 @@ func (e interrupted) Unwrap() error { return e.error }
 // verdict turns what a result says into an exit status.
 func verdict(r *lab.Result) error {
 	switch {
-	case !r.Valid, r.Killed:
+	case !r.Valid, r.Aborted:
 		return statusError(statusInvalid)
 	case r.FailedExpectations() > 0:
 		return statusError(statusExpected)

@@ -9,7 +9,7 @@ import (
 )
 
 // Wire is what the answers of a dependency look like where it is served over
-// HTTP. It changes no time: what the rest of a [Behaviour] says about those holds
+// HTTP. It changes no time: what the rest of a behaviour says about those holds
 // with it too.
 type Wire struct {
 	// How an attempt that fails is answered: a status from 400 to 599 (503 when left out), reset (an RST instead of an answer), close (the connection ends instead), or cut (a body that breaks off in its middle).

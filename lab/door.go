@@ -131,6 +131,7 @@ type errand struct {
 	index    int64      // of its request; -1 for unknown
 	target   int32
 	deadline time.Duration // of its context; record.Never for none
+	since    time.Duration // when it started
 	running  policy.Running
 	reply    Reply
 	left     bool // its context ended first
@@ -174,6 +175,7 @@ func (e *errand) start() {
 		c.first = e.target
 	}
 	c.open++
+	e.since = e.host.runner.loop.Now()
 	a, o := e.host.stages[e.target].start(call, e)
 	e.reply.Status, e.reply.Tokens, e.reply.Wire = a.answer.Status, a.answer.Tokens, a.answer.Wire
 	if !o.Open() {

@@ -34,6 +34,16 @@ func judge(s *study.Study, repeats []Repeat) []Verdict {
 	return verdicts
 }
 
+// notJudged takes verdicts back: they would be about a part of the run, and it
+// is chance which.
+func notJudged(verdicts []Verdict) {
+	for i := range verdicts {
+		v := &verdicts[i]
+		v.Value, v.Passed, v.Refused, v.Reason = nil, false, true, "not judged: the run was aborted"
+		v.Repeats, v.FailedRepeats = 0, nil
+	}
+}
+
 // limit is one side of an expectation.
 type limit struct {
 	relation string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -164,10 +165,24 @@ func receive(r *runner, j *job, stand *stand) (leave func() error, err error) {
 		h.service = stand.service
 		stand.counter.run.Store(&counterRun{door: h.door, firstID: r.firstID})
 		h.begin()
+		ended := make(chan struct{})
+		var watch sync.WaitGroup
+		watch.Go(func() { // without its service a run has nothing to tell
+			select {
+			case <-stand.started.Done():
+				r.loop.Post(r.abort)
+			case <-ended:
+			}
+		})
 		return func() error {
+			close(ended)
+			watch.Wait()
 			stand.counter.run.Store(nil)
 			h.end()
-			return stand.started.Err()
+			if err := stand.started.Err(); err != nil {
+				return fmt.Errorf("composition %s: %w", j.key, err)
+			}
+			return nil
 		}, nil
 	}
 	if j.guest == nil {

@@ -78,6 +78,9 @@ func (f *finder) instrument() {
 func (f *finder) phases() {
 	for i, phase := range f.study.Phases {
 		if !faulty(f.study, i) {
+			if i == 0 && f.study.CallsReal() {
+				f.neverWell(phase.Name)
+			}
 			continue
 		}
 		rows := make([]phaseOf, 0, len(f.result.Compositions))
@@ -91,6 +94,18 @@ func (f *finder) phases() {
 				f.amplified(phase.Name, rows)
 			}
 			f.slowed(phase.Name, rows)
+		}
+	}
+}
+
+// neverWell tells of stacks that hardly serve anybody while nothing is done to
+// what they call: more likely it is not there, or not what the study takes it for.
+func (f *finder) neverWell(phase string) {
+	for i := range f.result.Compositions {
+		row := phaseOf{f.result.Compositions[i].Name, &f.result.Compositions[i].Phases[0]}
+		if row.Offered > 0 && row.Completed*2 < row.Offered {
+			f.add("In %s, where nothing is done to anything, %s completed %s%s. Is what it calls there, and does it speak what the study says?",
+				phase, row.composition, share(row.Completed, row.Offered), mostly(row))
 		}
 	}
 }

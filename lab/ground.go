@@ -10,10 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"brunt/clock"
 	"brunt/fault"
@@ -208,18 +206,21 @@ func (g *ground) stand(ctx context.Context, key, composition string, seed int64)
 // receive serves the dependencies to a service of the user's own, has it started
 // where the study says how, and prepares to load it.
 func (g *ground) receive(ctx context.Context, t *stand, external *study.External) (err error) {
+	u, err := url.Parse(external.URL)
+	if err != nil {
+		return fmt.Errorf("the service: %w", err)
+	}
+	if len(external.Command) == 0 && !testbed.Listening(hostAndPort(u)) {
+		return fmt.Errorf("nothing listens at %s: start the service first, or say how in external.command", hostAndPort(u))
+	}
 	if t.counter, err = openCounter(g.study, t.prefix); err != nil {
 		return err
 	}
 	if len(external.Command) > 0 {
-		u, err := url.Parse(external.URL)
-		if err != nil {
-			return fmt.Errorf("start the service: %w", err)
-		}
 		env := []string{"BRUNT_LISTEN=" + u.Host}
 		for i, name := range g.study.Callees() {
 			if _, served := g.study.Serve.Get(name); served {
-				env = append(env, "BRUNT_URL_"+environmentName(name)+"="+t.counter.server.URL(i))
+				env = append(env, "BRUNT_URL_"+study.EnvironmentName(name)+"="+t.counter.server.URL(i))
 			}
 		}
 		ready := ""
@@ -245,16 +246,6 @@ func (g *ground) receive(ctx context.Context, t *stand, external *study.External
 		return fmt.Errorf("the service: %w", err)
 	}
 	return nil
-}
-
-// environmentName writes a name as those of the environment are.
-func environmentName(name string) string {
-	return strings.Map(func(c rune) rune {
-		if c == '-' || c == '.' {
-			return '_'
-		}
-		return unicode.ToUpper(c)
-	}, name)
 }
 
 // hostAndPort is where a URL connects to.

@@ -115,7 +115,7 @@ func (f *finder) guests() {
 			f.add("%s: %s attempts were answered when their request was over: the dependency worked for nobody.", g.Composition, thousands(g.Unheard))
 		}
 		if g.CutOff > 0 {
-			f.add("%s left %s attempts open that it never cancelled: they would have gone on for ever.", g.Composition, thousands(g.CutOff))
+			f.add("%s left %s attempts open for a whole horizon after its last request, and cancelled none of them: they would have gone on.", g.Composition, thousands(g.CutOff))
 		}
 	}
 }

@@ -32,7 +32,8 @@ type host struct {
 	note    GuestNote            // what rows do not say
 
 	cut, late clock.Timer
-	cutting   bool // on the real clock: both are set
+	cutting   bool // on the real clock: cut is set
+	over      bool // nothing is waited for any more
 
 	mu     sync.Mutex
 	failed error // guarded by mu: the first failure
@@ -90,12 +91,22 @@ func (h *host) rest() {
 	}
 }
 
-// cutAll ends attempts that nobody has cancelled.
+// cutAll ends attempts that nobody has cancelled. On the real clock those go on
+// that have not been open for a horizon yet.
 func (h *host) cutAll() {
+	now, wait := h.runner.loop.Now(), time.Duration(0)
 	for e := range h.errands {
+		if left := e.since + h.runner.horizon - now; left > 0 && !h.bubble && !h.over {
+			wait = max(wait, left)
+			continue
+		}
 		h.note.CutOff++
 		e.reply.Err = ErrOver
 		e.cancel()
+	}
+	if wait > 0 {
+		h.cut = h.runner.loop.After(wait, clock.Func(h.cutAll))
+		return
 	}
 	h.rest()
 }

@@ -422,6 +422,9 @@ func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) er
 	r.NodeLoss = representsNodeLoss(s, r.Gates)
 	r.Findings = findings(s, r)
 	r.Expectations = judge(s, repeats)
+	if r.Aborted {
+		notJudged(r.Expectations)
+	}
 	if !r.Valid {
 		shown := *r
 		r.Hidden = &shown

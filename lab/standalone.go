@@ -44,6 +44,9 @@ type StandaloneHits struct {
 	Causes     map[string]int64 `json:"causes"`    // of those that failed
 }
 
+// ErrNothingServed says that a study has nothing that could be served.
+var ErrNothingServed = errors.New("the study has no simulated dependency: there is nothing to serve")
+
 // ServeDependencies serves the simulated dependencies of a study over HTTP, phase
 // after phase on the real clock, until the context is over. Nobody loads them but
 // whoever calls. A study that says where (serve) is served there, with all that it
@@ -56,6 +59,9 @@ func ServeDependencies(ctx context.Context, s *study.Study, o StandaloneOptions)
 				alone.Serve.Set(s.Callees()[i], "127.0.0.1:0")
 			}
 		}
+	}
+	if alone.Serve.Len() == 0 {
+		return nil, ErrNothingServed
 	}
 	counter, err := openCounter(&alone, "nobody")
 	if err != nil {
@@ -104,6 +110,7 @@ func ServeDependencies(ctx context.Context, s *study.Study, o StandaloneOptions)
 			for _, t := range r.timeline {
 				loop.Cancel(t)
 			}
+			h.over = true
 			h.cutAll()
 			loop.Release()
 		})

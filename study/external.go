@@ -2,6 +2,7 @@ package study
 
 import (
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func (s *Study) checkExternal(e *External, p check.Problems) {
 
 // checkServe checks where dependencies are served.
 func (s *Study) checkServe(p check.Problems) {
-	taken := map[Listen]string{}
+	taken, variables := map[Listen]string{}, map[string]string{}
 	for name, at := range s.Serve.All() {
 		in := p.In("serve")
 		if _, simulated := s.base(name); !simulated {
@@ -103,10 +104,46 @@ func (s *Study) checkServe(p check.Problems) {
 			in.Doubt(name, at, "is not only this machine's: whoever reaches it can call the dependency")
 		}
 		taken[at] = name
+		variable := EnvironmentName(name)
+		if other, twice := variables[variable]; twice {
+			in.Add(name, nil, "and %s are both told to a service in BRUNT_URL_%s: expected names that differ in letters or digits", other, variable)
+		}
+		variables[variable] = name
+		s.checkServedAt(in, name, address)
 	}
 	if s.callsExternal() && !s.Served() {
 		p.Doubt("serve", nil, "nothing is served, so what the service calls cannot be seen: expected {%s: 127.0.0.1:9001}", s.servable())
 	}
+}
+
+// checkServedAt holds where a dependency is served against where the services are.
+func (s *Study) checkServedAt(p check.Problems, dependency string, at netip.AddrPort) {
+	for name := range s.Compositions.All() {
+		e := s.External(name)
+		if e == nil {
+			continue
+		}
+		u, err := url.Parse(e.URL)
+		if err != nil {
+			continue // told of elsewhere
+		}
+		switch port, _ := strconv.Atoi(u.Port()); {
+		case at.Port() == 0 && len(e.Command) == 0:
+			p.Doubt(dependency, at, "is a free port, and the service of %s cannot know which: expected a port, or a command that finds it in BRUNT_URL_%s", name, EnvironmentName(dependency))
+		case at.Port() != 0 && int(at.Port()) == port && (u.Hostname() == at.Addr().String() || u.Hostname() == "localhost"):
+			p.Add(dependency, at, "is where the service of %s is called: expected another port", name)
+		}
+	}
+}
+
+// EnvironmentName writes a name as those of environment variables are.
+func EnvironmentName(name string) string {
+	return strings.ToUpper(strings.Map(func(c rune) rune {
+		if c == '-' || c == '.' {
+			return '_'
+		}
+		return c
+	}, name))
 }
 
 // servable is the name of something that can be served.

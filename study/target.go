@@ -109,7 +109,7 @@ func (s *Study) checkTargets(p check.Problems) {
 		}
 		whole.Check(in)
 	}
-	if s.CallsReal() && s.Clock == Virtual {
+	if len(s.realNames()) > 0 && s.Clock == Virtual {
 		p.Add("clock", s.Clock, "a real target answers in its own time: expected clock: %s", Real)
 	}
 	if s.Testbed != nil {

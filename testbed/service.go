@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type Service struct {
 	done   chan struct{} // closed when it has ended and is waited for
 	status error         // how it ended; read it once done is closed
 	ending atomic.Bool   // it was told to end
+	seen   string        // what its readiness check saw last; of the start alone
 }
 
 // How long a service may take to be ready, and to end once it is asked to.
@@ -57,10 +59,10 @@ const (
 func StartService(ctx context.Context, c ServiceConfig) (_ *Service, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("start the service %s: %w", c.Command[0], err)
+			err = fmt.Errorf("the service %s: %w", c.Command[0], err)
 		}
 	}()
-	if taken(c.Address) {
+	if Listening(c.Address) {
 		return nil, fmt.Errorf("something listens at %s already: expected the address to be free, as the study starts what listens there", c.Address)
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Log), 0o777); err != nil {
@@ -89,8 +91,8 @@ func StartService(ctx context.Context, c ServiceConfig) (_ *Service, err error) 
 	return s, nil
 }
 
-// taken reports whether something listens at an address.
-func taken(address string) bool {
+// Listening reports whether something listens at an address, a host and a port.
+func Listening(address string) bool {
 	c, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {
 		return false
@@ -113,7 +115,7 @@ func (s *Service) wait(ctx context.Context) error {
 		case <-s.done:
 			return s.Err()
 		case <-late:
-			return fmt.Errorf("it was not ready at %s within %v: %s", s.config.Address, serviceReady, s.said())
+			return fmt.Errorf("it was not ready at %s within %v (%s): %s", s.config.Address, serviceReady, cmp.Or(s.seen, "nothing listens there"), s.said())
 		case <-s.config.After(20 * time.Millisecond):
 		}
 	}
@@ -121,7 +123,7 @@ func (s *Service) wait(ctx context.Context) error {
 
 func (s *Service) ready(ctx context.Context, client *http.Client) bool {
 	if s.config.Ready == "" {
-		return taken(s.config.Address)
+		return Listening(s.config.Address)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.Ready, nil)
 	if err != nil {
@@ -129,10 +131,20 @@ func (s *Service) ready(ctx context.Context, client *http.Client) bool {
 	}
 	answer, err := client.Do(r)
 	if err != nil {
+		s.seen = err.Error()
 		return false
 	}
 	_ = answer.Body.Close()
+	s.seen = s.config.Ready + " answered " + answer.Status
 	return answer.StatusCode >= 200 && answer.StatusCode < 300
+}
+
+// Done is closed when the service has ended.
+func (s *Service) Done() <-chan struct{} {
+	if s == nil {
+		return nil
+	}
+	return s.done
 }
 
 // Err says that the service has ended by itself, which it was not to; nil while it
@@ -153,7 +165,7 @@ func (s *Service) Err() error {
 	if s.status != nil {
 		how = s.status.Error()
 	}
-	return fmt.Errorf("the service %s has ended (%s): %s", s.config.Command[0], how, s.said())
+	return fmt.Errorf("the service %s has ended by itself (%s): %s", s.config.Command[0], how, s.said())
 }
 
 func (s *Service) said() string {
