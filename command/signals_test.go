@@ -172,8 +172,8 @@ func TestReportAborted(t *testing.T) {
 	again.Dir = p.cmd.Dir
 	out, err := again.Output()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != statusExpected {
-		t.Errorf("report: %v, want status %d for the failed expectation", err, statusExpected)
+	if !errors.As(err, &exit) || exit.ExitCode() != statusInvalid {
+		t.Errorf("report: %v, want status %d for a run that was aborted", err, statusInvalid)
 	}
 	if string(out) != p.stdout.String() {
 		t.Errorf("the report differs:\n%s\nwant\n%s", out, p.stdout.String())
