@@ -220,7 +220,7 @@ func environment(r *lab.Result, env *lab.Environment) section {
 		cpu += ", " + env.CPU
 	}
 	add("Processor", cpu)
-	add("Command", strings.Join(env.Command, " "))
+	add("Command", CommandLine(env.Command))
 	if r.Kill != nil { // it did not live to say
 		return s
 	}

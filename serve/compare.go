@@ -28,7 +28,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	p.raw("<p class=\"buttons\">")
 	p.link(address, "Open it by itself")
 	p.raw("</p>\n<p class=\"soft\">The same in a terminal:</p>\n")
-	p.element(`pre tabindex="0"`, line([]string{"brunt", "compare", s.path(a), s.path(b)}))
+	p.element(`pre tabindex="0"`, report.CommandLine([]string{"brunt", "compare", s.path(a), s.path(b)}))
 	p.raw("<iframe class=\"report\" title=\"How B differs from A\" sandbox=\"allow-scripts\" src=\"")
 	p.text(address)
 	p.raw("\"></iframe>\n</main>\n")

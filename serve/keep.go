@@ -48,7 +48,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) {
 		one.kept = kept
 		s.trials.mu.Unlock()
 	}
-	answer{Run: kept, Command: line(one.command), Valid: true}.send(w)
+	answer{Run: kept, Command: report.CommandLine(one.command), Valid: true}.send(w)
 }
 
 // write runs a trial again into a new folder, which it returns as a path below

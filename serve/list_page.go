@@ -87,7 +87,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	p := &page{}
 	p.open("brunt · runs")
 	p.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header>\n<h1>brunt</h1>\n")
-	p.element(`p class="lead"`, "Runs in "+s.config.Folder+", and studies to try.")
+	p.element(`p class="lead"`, "The runs in the folder "+s.config.Folder+", and studies to try.")
 	p.raw("</header>\n<main id=\"main\">\n")
 	p.raw("<h2 id=\"runs\">Runs</h2>\n")
 	p.table(all)

@@ -18,6 +18,9 @@ var pageStyle string
 //go:embed page/page.js
 var pageScript string
 
+//go:embed page/place.js
+var placeScript string
+
 // ourPolicy lets a page's own style and script be, have them ask this server,
 // and show its reports; nothing else.
 var ourPolicy = "default-src 'none'; style-src " + digest(pageStyle) + "; script-src " + digest(pageScript) +

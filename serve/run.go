@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"brunt/lab"
+	"brunt/report"
 	"brunt/study"
 )
 
@@ -105,7 +106,7 @@ func (s *Server) carryOut(ctx context.Context, o order) answer {
 		command = append(command, "--set", one)
 	}
 	a := s.tryOut(ctx, f, base, sets, command)
-	a.Command = line(command)
+	a.Command = report.CommandLine(command)
 	return a
 }
 
@@ -191,12 +192,18 @@ func (a *answer) table(r *lab.Result) {
 	}
 }
 
-// trial answers with the report of a trial.
+// trial answers with the report of a trial. In the frame of the page, which asks
+// for that, it keeps its reader's place from one run to the next; by itself it is
+// what brunt run writes, byte for byte.
 func (s *Server) trial(w http.ResponseWriter, r *http.Request) {
 	one := s.trials.find(r.URL.Query().Get("id"))
 	if one == nil {
 		s.nothing(w)
 		return
 	}
-	sendReport(w, one.page)
+	page := one.page
+	if r.URL.Query().Has("frame") {
+		page = keepPlace(page)
+	}
+	sendReport(w, page)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"brunt/lab"
@@ -160,20 +159,6 @@ func (s *Server) runIn(ctx context.Context, path string, st *study.Study, comman
 	}
 	return write(folder, result, env)
 }
-
-// line writes a command as a shell takes it.
-func line(command []string) string {
-	words := make([]string, len(command))
-	for i, w := range command {
-		if words[i] = w; w == "" || strings.Trim(w, shellPlain) != "" {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// shellPlain are signs that mean nothing else to a shell.
-const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+"
 
 // thousands writes a number with commas.
 func thousands(n int64) string {

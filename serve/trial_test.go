@@ -84,6 +84,12 @@ func TestTrial(t *testing.T) {
 	}
 	contains(t, header.Get("Content-Security-Policy"), "sandbox allow-scripts;")
 	contains(t, page, "What does a retry do?", "Single requests")
+	// In the frame of the page it has one script more, which its own policy comes after.
+	_, header, framed := h.do(http.MethodGet, "/trial?id="+a.ID+"&frame", "")
+	contains(t, header.Get("Content-Security-Policy"), "sandbox allow-scripts;")
+	if before, after, ok := strings.Cut(framed, "<script>"+placeScript+"</script>\n"); !ok || before+after != page || strings.Contains(before, "Content-Security-Policy") {
+		t.Errorf("in a frame the report begins %.300s", framed)
+	}
 	if status, _ := h.get("/trial?id=other"); status != 404 {
 		t.Errorf("another trial: status %d", status)
 	}
@@ -106,7 +112,7 @@ func TestTrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := line(env.Command); got != a.Command {
+	if got := report.CommandLine(env.Command); got != a.Command {
 		t.Errorf("its environment has the command %s", got)
 	}
 	if status, text := h.get("/report?run=" + kept.Run); status != 200 || !strings.Contains(text, "Single requests") {
@@ -364,24 +370,5 @@ func TestCrowd(t *testing.T) {
 	}
 	if status, _ := h.get("/"); status != 200 {
 		t.Errorf("the browser gets status %d", status)
-	}
-}
-
-// A command is written as a shell takes it.
-func TestLine(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		words []string
-		want  string
-	}{
-		{[]string{"brunt", "run", "outage"}, "brunt run outage"},
-		{[]string{"brunt", "--set", "load.rate=100/s"}, "brunt --set load.rate=100/s"},
-		{[]string{"phases.*.for=1s"}, "'phases.*.for=1s'"},
-		{[]string{"a b", "$(x)", "it's", ""}, `'a b' '$(x)' 'it'\''s' ''`},
-		{[]string{"400µs"}, "'400µs'"},
-	} {
-		if got := line(c.words); got != c.want {
-			t.Errorf("%q: %s, want %s", c.words, got, c.want)
-		}
 	}
 }

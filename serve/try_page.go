@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+
+	"brunt/report"
 )
 
 // try answers with the page of a study: a slider for each setting that can be
@@ -54,7 +56,7 @@ func (s *Server) try(w http.ResponseWriter, r *http.Request) {
 		"<p class=\"buttons\"><button type=\"submit\">Run</button> <button type=\"button\" id=\"reset\">As the study has it</button> ",
 		"<button type=\"button\" id=\"keep\" disabled>Keep this run</button> <a id=\"alone\" target=\"_blank\" rel=\"noopener\" hidden>Open the report by itself</a></p>\n",
 		"<p id=\"status\" role=\"status\"></p>\n<p class=\"soft\">The same in a terminal:</p>\n<pre id=\"command\" tabindex=\"0\">")
-	p.text(line([]string{"brunt", "run", f.argument}))
+	p.text(report.CommandLine([]string{"brunt", "run", f.argument}))
 	p.raw("</pre>\n<div id=\"numbers\" class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Headline numbers\"></div>\n</div>\n",
 		"<div id=\"reports\"></div>\n</form>\n</main>\n")
 	p.close()

@@ -69,18 +69,28 @@
     if (!(response.headers.get("Content-Type") || "").startsWith("application/json")) throw new Error("brunt serve answers " + response.status + ": open the address that it has printed anew");
     return response.json();
   };
+  // Where the reader is in the report that is shown. A report may be anybody's
+  // work: what does not look like a place is none.
+  let place = "";
+  addEventListener("message", (e) => {
+    const shown = by("reports").querySelector("iframe:not(.coming)");
+    if (!shown || e.source !== shown.contentWindow || !e.data) return;
+    const {id, by: below} = e.data;
+    if (/^[\w.-]*$/.test(id) && Number.isFinite(below)) place = "#" + id + ":" + Math.round(below);
+  });
   // A new frame takes the place of the old one when it is there: nothing flickers,
-  // and there is no step for the way back.
+  // and there is no step for the way back. One that is overtaken is never seen.
   const reveal = (address) => {
     const frame = document.createElement("iframe");
-    frame.className = "report";
+    frame.className = "report coming";
     frame.title = "The report of this run";
     frame.setAttribute("sandbox", "allow-scripts");
-    frame.src = address;
+    frame.src = address + "&frame" + place;
     frame.addEventListener("load", () => {
       for (const other of [...by("reports").children]) if (other !== frame) other.remove();
+      frame.classList.remove("coming");
     }, {once: true});
-    for (const other of [...by("reports").children].slice(0, -1)) other.remove();
+    for (const other of by("reports").querySelectorAll(".coming")) other.remove();
     by("reports").append(frame);
   };
   const say = (text, bad) => {
