@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -148,7 +147,9 @@ func (r *run) do(source string) (*lab.Result, *lab.Environment, error) {
 	}
 	result, env, err := lab.Run(context.Background(), s, o)
 	if err == nil && o.Folder != nil {
-		err = write(o.Folder, result, env)
+		if err = o.Folder.WriteEnvironment(env); err == nil {
+			err = report.WriteFolder(o.Folder, result, env)
+		}
 	}
 	return result, env, err
 }
@@ -249,17 +250,6 @@ func freshFolder(dir, name string) (*lab.Folder, error) {
 		}
 		path = base + "-" + strconv.Itoa(n)
 	}
-}
-
-// write writes what is made from a result; result.json comes last.
-func write(folder *lab.Folder, r *lab.Result, env *lab.Environment) error {
-	if err := folder.WriteEnvironment(env); err != nil {
-		return err
-	}
-	if err := folder.Write(lab.ReportFile, func(w io.Writer) error { return report.Markdown(w, r, env) }); err != nil {
-		return err
-	}
-	return folder.Write(lab.ResultFile, func(w io.Writer) error { return report.JSON(w, r) })
 }
 
 // broken says what became of an expectation that did not hold.

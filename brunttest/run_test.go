@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -238,6 +240,11 @@ func TestOut(t *testing.T) {
 		}
 		if !bytes.Equal(was.Bytes(), is.Bytes()) {
 			t.Errorf("%s: the result that is made again from its rows differs", name)
+		}
+		for _, file := range []string{lab.ReportFile, lab.PageFile} {
+			if _, err := os.Stat(filepath.Join(dir, name, file)); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package chart draws line charts, heat maps, scatter plots, bars, waterfalls,
-// and panels of areas, densities and lines over one axis, as SVG text: no
+// Package chart draws line charts, heat maps, scatter plots, bars, differences,
+// waterfalls, and panels of areas, densities and lines over one axis, as SVG text: no
 // scripts, no fonts, nothing from outside, no ids that could clash when many
 // charts stand in one page.
 //

@@ -34,7 +34,7 @@ it is aborted, not to be published, and the exit status is 3.`,
 				return err
 			}
 			defer folder.Close()
-			if err := writeReports(folder, result, env); err != nil {
+			if err := report.WriteFolder(folder, result, env); err != nil {
 				return err
 			}
 			if err := c.print(format, result, env, report.TextOptions{Folder: folder.Path(), Invalid: showInvalid}); err != nil {

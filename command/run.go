@@ -1,10 +1,8 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -150,31 +148,7 @@ func (c *command) perform(ctx context.Context, s *study.Study, found *lab.Calibr
 	if err := folder.WriteEnvironment(env); err != nil {
 		return nil, nil, err
 	}
-	return result, env, writeReports(folder, result, env)
-}
-
-// writeReports writes what is made from a result, the page while the rest is being
-// made. What the folder cannot take is named once: the others would say the same.
-func writeReports(folder *lab.Folder, r *lab.Result, env *lab.Environment) error {
-	page := make(chan error, 1)
-	go func() {
-		page <- folder.Write(lab.PageFile, func(w io.Writer) error { return report.HTML(w, r, env) })
-	}()
-	err := folder.Write(lab.ReportFile, func(w io.Writer) error { return report.Markdown(w, r, env) })
-	var result bytes.Buffer
-	if err == nil {
-		err = report.JSON(&result, r)
-	}
-	if lost := <-page; err == nil {
-		err = lost
-	}
-	if err != nil {
-		return err
-	}
-	return folder.Write(lab.ResultFile, func(w io.Writer) error {
-		_, err := result.WriteTo(w)
-		return err
-	})
+	return result, env, report.WriteFolder(folder, result, env)
 }
 
 func pathOf(folder *lab.Folder) string {

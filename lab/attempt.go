@@ -47,11 +47,11 @@ type visit struct {
 
 // Start implements [policy.Stage].
 func (c *caller) Start(call policy.Call, to policy.Receiver) (policy.Running, policy.Outcome) {
-	if a, o := c.start(call, to); o.Open() {
-		return a, o
-	} else {
+	a, o := c.start(call, to)
+	if !o.Open() {
 		return nil, o
 	}
+	return a, o
 }
 
 // start also returns an attempt that is over already, for a look before the next

@@ -1,6 +1,7 @@
 // Package report writes a result for people and for programs: [Text] for a
 // terminal, [Markdown] for report.md, [HTML] for report.html, [JSON] for
-// result.json.
+// result.json; [CSV], [JUnit], [OpenMetrics] and [StepSummary] for what else
+// reads results; [Charts] one by one. [Comparison] and its like are of two runs.
 //
 // A report is a pure function of the result and the environment. It computes
 // nothing that is not in them, but for sums over phases and shares; a number

@@ -3,7 +3,6 @@ package serve
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"brunt/lab"
 	"brunt/report"
 )
 
@@ -58,7 +56,7 @@ func (s *Server) write(r *http.Request, one *trial) (run string, err error) {
 		return "", err
 	}
 	path := filepath.Join(s.config.Folder, run)
-	err = s.runIn(r.Context(), path, one.study, one.command, writeReports)
+	err = s.runIn(r.Context(), path, one.study, one.command, report.WriteFolder)
 	if err != nil {
 		return "", errors.Join(err, os.RemoveAll(path))
 	}
@@ -82,22 +80,4 @@ func (s *Server) fresh(one *trial) (name string, err error) {
 		}
 		name = base + "-" + strconv.Itoa(n)
 	}
-}
-
-// writeReports writes what is made from a result, as brunt run does. result.json
-// comes last.
-func writeReports(folder *lab.Folder, r *lab.Result, env *lab.Environment) error {
-	for _, file := range []struct {
-		name  string
-		write func(w io.Writer) error
-	}{
-		{lab.ReportFile, func(w io.Writer) error { return report.Markdown(w, r, env) }},
-		{lab.PageFile, func(w io.Writer) error { return report.HTML(w, r, env) }},
-		{lab.ResultFile, func(w io.Writer) error { return report.JSON(w, r) }},
-	} {
-		if err := folder.Write(file.name, file.write); err != nil {
-			return err
-		}
-	}
-	return nil
 }

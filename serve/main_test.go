@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"brunt/lab"
+	"brunt/report"
 	"brunt/study"
 )
 
@@ -59,7 +60,7 @@ func runInto(t *testing.T, path, text string, sets ...string) {
 		t.Fatal(err)
 	}
 	s := New(Config{})
-	if err := s.runIn(t.Context(), path, st, []string{"brunt", "run", "small"}, writeReports); err != nil {
+	if err := s.runIn(t.Context(), path, st, []string{"brunt", "run", "small"}, report.WriteFolder); err != nil {
 		t.Fatal(err)
 	}
 }
