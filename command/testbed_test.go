@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -125,7 +126,8 @@ func answers(t *testing.T, bed *testbed.Testbed, name string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// killReplica ends a replica, and waits until it is gone.
+// killReplica ends a replica, and waits until it is gone: until its parent has
+// collected it, as one that is still ending may hold its port.
 func (s *siege) killReplica(t *testing.T, p testbed.Process) {
 	t.Helper()
 	process, err := os.FindProcess(p.PID)
@@ -135,7 +137,11 @@ func (s *siege) killReplica(t *testing.T, p testbed.Process) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !eventually(t, 10*time.Second, func() bool { _, there := s.processes()[p.PID]; return !there }) {
+	collected := func() bool {
+		_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(p.PID)))
+		return errors.Is(err, os.ErrNotExist)
+	}
+	if !eventually(t, 10*time.Second, collected) {
 		t.Fatalf("replica %s does not end", p.Name)
 	}
 }

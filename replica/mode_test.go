@@ -114,24 +114,35 @@ func TestHangIsSilent(t *testing.T) {
 	t.Parallel()
 	r := serve(t, Config{Behaviour: fast(), Grace: 10 * ms})
 	r.mode(`{"mode": "hang"}`)
-	for _, path := range []string{healthPath, chatPath} {
-		ctx, cancel := context.WithTimeout(t.Context(), 150*ms)
-		defer cancel()
-		method, body := http.MethodGet, ""
-		if path == chatPath {
-			method, body = http.MethodPost, plain
-		}
+	ask := func(ctx context.Context, method, path, body string) error {
 		q, err := http.NewRequestWithContext(ctx, method, r.url+path, strings.NewReader(body))
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		response, err := r.client.Do(q)
 		if err == nil {
 			response.Body.Close()
 		}
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: %v", path, err)
-		}
+		return err
+	}
+	within, forget := context.WithTimeout(t.Context(), 150*ms)
+	defer forget()
+	if err := ask(within, http.MethodGet, healthPath, ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("health: %v", err)
+	}
+	until, leave := context.WithCancel(t.Context())
+	defer leave()
+	ended := make(chan error, 1)
+	go func() { ended <- ask(until, http.MethodPost, chatPath, plain) }()
+	r.await("silent", func(s State) bool { return s.Silent == 1 }) // so that it is there before it leaves
+	select {
+	case err := <-ended:
+		t.Fatalf("chat: ended with %v", err)
+	case <-time.After(150 * ms):
+	}
+	leave()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("chat: %v", err)
 	}
 	r.await("left", func(s State) bool { return s.Counts.Left == 1 && s.Silent == 0 })
 	r.mode(`{"mode": "normal"}`)
