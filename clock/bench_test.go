@@ -73,3 +73,43 @@ func cpuTime() time.Duration {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// BenchmarkAnswer states how long another goroutine waits for an answer from a
+// loop that has nothing else to do, asked by Post and by Do, a thousand times a
+// second:
+//
+//	go test -run '^$' -bench Answer -benchtime 5000x ./clock
+func BenchmarkAnswer(b *testing.B) {
+	for _, how := range []struct {
+		name string
+		ask  func(l *Loop, f func())
+	}{{"post", (*Loop).Post}, {"do", (*Loop).Do}} {
+		b.Run(how.name, func(b *testing.B) {
+			l, err := Real()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.Close()
+			l.Hold()
+			took := make([]time.Duration, b.N)
+			begin := cpuTime()
+			go func() {
+				defer l.Post(l.Release)
+				for i := range took {
+					<-time.After(time.Millisecond)
+					asked, answered := time.Now(), make(chan struct{})
+					how.ask(l, func() { l.After(0, Func(func() { close(answered) })) })
+					<-answered
+					took[i] = time.Since(asked)
+				}
+			}()
+			l.Run()
+			b.ReportMetric(float64(cpuTime()-begin)/1e3/float64(b.N), "cpu-us/ask")
+			slices.Sort(took)
+			for _, percent := range []int{50, 99} {
+				b.ReportMetric(float64(took[len(took)*percent/100])/1e3, fmt.Sprint("p", percent, "-us"))
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -10,7 +10,9 @@ import "time"
 // (synctest.Wait). It is called before each event, so that whatever others do at
 // once about one event is done, and posted, before the next one happens.
 func InBubble(settle func()) *Loop {
-	return &Loop{waiter: newTimerWaiter(), settle: settle, made: time.Now()}
+	l := &Loop{waiter: newTimerWaiter(), settle: settle, made: time.Now()}
+	l.turn.Lock()
+	return l
 }
 
 // settled lets everybody else go on until nobody can, and nothing is posted.

@@ -7,8 +7,8 @@
 //
 // Instants and durations are [time.Duration]; an instant counts from the start
 // of the loop. All methods are for the goroutine that runs the loop, except
-// [Loop.Post] and [Loop.Elapsed], which any goroutine may call. On Linux a loop
-// can wait for file descriptors too, see [Loop.Watch].
+// [Loop.Post], [Loop.Do] and [Loop.Elapsed], which any goroutine may call. On Linux
+// a loop can wait for file descriptors too, see [Loop.Watch].
 //
 //	loop := clock.Virtual()
 //	loop.After(time.Second, clock.Func(func() { fmt.Println(loop.Now()) }))
@@ -70,6 +70,9 @@ type Loop struct {
 	made   time.Time
 	start  atomic.Int64 // when Run was called, counted from made
 
+	turn   sync.Mutex    // held by the goroutine that is the loop at present
+	until  time.Duration // guarded by turn: what the loop waits for; negative for nothing
+	broken any           // guarded by turn: what a guest of the loop has panicked with
 	posted atomic.Bool
 	asleep atomic.Bool // about to wait, or waiting
 	mu     sync.Mutex
@@ -103,7 +106,9 @@ func Real() (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loop{waiter: w, made: time.Now()}, nil
+	l := &Loop{waiter: w, made: time.Now()}
+	l.turn.Lock() // only while Run waits can another goroutine have it
+	return l, nil
 }
 
 // Close frees what the loop holds. The loop must not be running.
@@ -243,8 +248,14 @@ func (l *Loop) wait(until time.Duration) {
 		l.yielded = l.Elapsed()
 		runtime.Gosched()
 	}
+	l.until = until
+	l.turn.Unlock()
 	l.waiter.wait(until)
+	l.turn.Lock()
 	l.asleep.Store(false)
+	if l.broken != nil {
+		panic(l.broken)
+	}
 	l.advance(0)
 	l.tell()
 }

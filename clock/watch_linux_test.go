@@ -227,3 +227,22 @@ func TestTimerIsSetAnew(t *testing.T) {
 		}
 	}
 }
+
+// A guest of the loop does not look at what is watched: the goroutine that waits
+// is looking.
+func TestDoDoesNotGlance(t *testing.T) {
+	p := newPipe(t)
+	told := 0
+	visit(t, func(l *Loop) {
+		l.Do(func() {
+			watch(t, l, p.from, func() { p.read(); told++; l.Release() })
+			p.write(t)
+			if l.Glance(); told != 0 {
+				t.Error("told on a guest's goroutine")
+			}
+		})
+	})
+	if told != 1 {
+		t.Errorf("told %d times", told)
+	}
+}

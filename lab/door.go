@@ -86,12 +86,12 @@ func (d *Door) run(ctx context.Context, e *errand) Reply {
 	}
 	e.host, e.done = d.host, make(chan struct{})
 	loop := d.host.runner.loop
-	loop.Post(e.arrive)
+	loop.Do(e.arrive)
 	select {
 	case <-e.done:
 		return e.reply
 	case <-ctx.Done():
-		loop.Post(e.leave)
+		loop.Do(e.leave)
 	case <-d.ended: // it came as the run ended, which has not heard of it
 		return Reply{Err: ErrOver}
 	}
