@@ -3,6 +3,8 @@ package command
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,5 +105,57 @@ func TestKilledRunIsReported(t *testing.T) {
 	}
 	if _, told, status := brunt("compare", "out", "out"); status == statusOK || !strings.Contains(told, "was aborted") {
 		t.Errorf("compare: status %d, %s", status, told)
+	}
+}
+
+// A run whose service has ended by itself could not go on: it was not killed, and
+// its report says what it met.
+func TestBrokenOffRunIsReported(t *testing.T) {
+	t.Parallel()
+	s := besiege(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.file(t, "study.yaml", fmt.Sprintf(`
+study: mortal
+clock: real
+load: {rate: 100/s}
+horizon: 1s
+dependencies: {nobody: {latency: 1ms}}
+phases: [{name: steady, for: 1h}]
+compositions:
+  mine: [{external: {url: "http://%[1]s/health", command: [timeout, "1.5", brunt, replica, --listen, "%[1]s"]}}]
+expect: [{measure: completed/offered, equals: 1}]
+`, at))
+	run := s.start(t, nil, "run", "study.yaml", "--out", "out")
+	run.expect(statusFailed)
+	for _, say := range []string{"composition mine: the service timeout has ended by itself (exit status 124)", "brunt report out"} {
+		if !strings.Contains(run.stderr.String(), say) {
+			t.Errorf("the run does not say %q: %s", say, run.stderr.String())
+		}
+	}
+	report := s.start(t, nil, "report", "out")
+	report.expect(statusInvalid)
+	text := strings.Join(strings.Fields(report.stdout.String()), " ")
+	for _, say := range []string{
+		"aborted: broke off ", "1 expectation was not judged", "The run broke off ",
+		"It met this: composition mine: the service timeout has ended by itself (exit status 124)", "Not measured: the run broke off",
+	} {
+		if !strings.Contains(text, say) {
+			t.Errorf("the report does not say %q:\n%s", say, text)
+		}
+	}
+	// Arrivals stopped with the service, and the drain is as long as the horizon.
+	r := s.result(t, "out")
+	if n := int64(r.Kill.At) / 1e7; r.Kill.Censored > 0 || r.Compositions[0].Whole.Offered > n-50 {
+		t.Errorf("%d requests, %d censored: %+v", r.Compositions[0].Whole.Offered, r.Kill.Censored, r.Kill)
+	}
+	if strings.Contains(text, "killed") {
+		t.Errorf("the report says that it was killed:\n%s", text)
 	}
 }

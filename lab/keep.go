@@ -114,12 +114,20 @@ func (k *keeper) end(failed error) error {
 	} else if err = k.files.Close(); err != nil {
 		err = fmt.Errorf("write rows: %w", err)
 	}
-	switch {
-	case err == nil || k.spool == nil:
-	case k.spool.Empty():
-		_ = os.Remove(k.spoolPath()) // it would only stand in the way of the next run
-	case failed == nil:
-		err = fmt.Errorf("%w\nthe run was stopped; what had been written by then can be reported, once there is room: brunt report %s", err, k.folder.Path())
-	}
 	return err
+}
+
+// leave is called when the run has no result, and why: what is there can be
+// reported all the same, if it is anything.
+func (k *keeper) leave(why error, env *Environment) error {
+	if k == nil || k.spool == nil {
+		return why
+	}
+	if k.spool.Empty() {
+		_ = os.Remove(k.spoolPath()) // it would only stand in the way of the next run
+		return why
+	}
+	env.Failure = why.Error()
+	_ = k.folder.WriteEnvironment(env) // the one that is there says less
+	return fmt.Errorf("%w\nthe run was stopped; what had been written by then can be reported, if the disk has room: brunt report %s", why, k.folder.Path())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,13 +18,14 @@ import (
 	"brunt/study"
 )
 
-// Kill says where a run that was killed broke off. Nothing is known of what
-// came later.
+// Kill says where a run broke off that was killed, or could not go on. Nothing is
+// known of what came later.
 type Kill struct {
-	Composition string         `json:"composition"` // that was on; with @SEED behind it in a repeat
-	At          measure.Millis `json:"at_ms"`       // the last instant known of it
-	Censored    int64          `json:"censored"`    // requests without an outcome by then, censored at that instant
-	Torn        int64          `json:"torn_bytes"`  // at the end of the spool, of rows that were being written
+	Why         string         `json:"why,omitempty"` // it could not go on; "" for one that was killed
+	Composition string         `json:"composition"`   // that was on; with @SEED behind it in a repeat
+	At          measure.Millis `json:"at_ms"`         // the last instant known of it
+	Censored    int64          `json:"censored"`      // requests without an outcome by then, censored at that instant
+	Torn        int64          `json:"torn_bytes"`    // at the end of the spool, of rows that were being written
 }
 
 // OpenKilled makes the result of a run that did not come to its end, from the
@@ -83,7 +85,8 @@ func (f *Folder) openKilled() (*Result, *Environment, error) {
 	}
 	r := newResult(s, of.Instrument)
 	r.Aborted, r.Killed, r.Kill, r.Calibration = true, true, b.kill(), of.Calibration
-	r.TiesReason = "the run was killed"
+	r.Kill.Why = env.Failure
+	r.TiesReason = "the run " + r.Kill.How()
 	return r, env, r.conclude(s, outcomes, nil)
 }
 
@@ -136,7 +139,8 @@ func (b *brokenOff) measure(path string) (_ []outcome, err error) {
 //   - A request that the schedule had by the last instant known, and that has no
 //     row, is censored at that instant: it had no outcome by then, or had one that
 //     did not reach the disk. When it was submitted is not known; it counts as
-//     submitted when it was intended.
+//     submitted when it was intended. When arrivals had been stopped, by a signal
+//     or because the run could not go on, the rest of the schedule never came.
 //   - Attempts without a row are not known, so requests do not tell of them.
 func (b *brokenOff) feed(i int, sink record.Sink) error {
 	reached := b.rows.Reached(i)
@@ -146,7 +150,7 @@ func (b *brokenOff) feed(i int, sink record.Sink) error {
 		}
 		return nil
 	}
-	known := &lookThrough{}
+	known := &lookThrough{came: math.MaxInt64}
 	if err := b.rows.Feed(i, known); err != nil {
 		return err
 	}
@@ -156,7 +160,7 @@ func (b *brokenOff) feed(i int, sink record.Sink) error {
 	s := b.jobs[i].study
 	index, cut := int64(0), int64(0)
 	for at := range s.Schedule().Instants() {
-		if at > reached {
+		if at > reached || index >= known.came {
 			break
 		}
 		if !known.has(index) {
@@ -169,17 +173,19 @@ func (b *brokenOff) feed(i int, sink record.Sink) error {
 		index++
 	}
 	b.censored += cut
-	if !known.ended {
-		sink.Event(&record.Event{At: reached, What: record.WhatAborted, Caller: -1})
+	if !known.ended && known.came == math.MaxInt64 {
+		sink.Event(&record.Event{At: reached, What: record.WhatAborted, Value: index, Caller: -1})
 	}
 	return nil
 }
 
 // lookThrough notes which requests have a row, how many attempts each of them
-// has, and whether the composition came to its end. It is a [record.Sink].
+// has, how many came before arrivals were stopped, and whether the composition
+// came to its end. It is a [record.Sink].
 type lookThrough struct {
 	rows     []bool
 	attempts []int32
+	came     int64
 	ended    bool
 }
 
@@ -194,7 +200,10 @@ func (l *lookThrough) Attempt(a *record.Attempt) {
 }
 
 func (l *lookThrough) Event(e *record.Event) {
-	if e.What == record.WhatActive { // what a run tells last
+	switch e.What {
+	case record.WhatAborted:
+		l.came = e.Value
+	case record.WhatActive: // what a run tells last
 		l.ended = true
 	}
 }
@@ -236,23 +245,34 @@ func (r *Result) notJudged() {
 		switch g := &r.Gates[i]; g.Name {
 		case gateActive:
 			g.Value, g.Passed, g.Applies, g.Enforced = nil, false, false, false
-			g.Reason = "does not apply: the run was killed before it drained"
+			g.Reason = "does not apply: the run " + r.Kill.How() + " before it drained"
 		case gateCPU, gateGC, gateBaseline:
 			if g.Value == nil && g.Applies {
-				g.Reason = "not measured: the run was killed"
+				g.Reason = "not measured: the run " + r.Kill.How()
 			}
 		case gateFire, gateEffect, gateHeal: // a run tells of its fault when it has drained
 			if !g.Passed && g.Applies {
-				g.Value, g.Reason = nil, "not measured: the run was killed"
+				g.Value, g.Reason = nil, "not measured: the run "+r.Kill.How()
 			}
 		}
 	}
 }
 
+// How says what happened to the run, as a verb.
+func (k *Kill) How() string {
+	if k.Why != "" {
+		return "broke off"
+	}
+	return "was killed"
+}
+
 // sentence says in words what happened to the run.
 func (k *Kill) sentence() string {
 	at := time.Duration(k.At).Round(time.Millisecond)
-	text := fmt.Sprintf("The run was killed %v into %s: nothing later is known, and no number here is one to publish.", at, k.Composition)
+	text := fmt.Sprintf("The run %s %v into %s: nothing later is known, and no number here is one to publish.", k.How(), at, k.Composition)
+	if k.Why != "" {
+		text += " It met this: " + k.Why + "."
+	}
 	switch k.Censored {
 	case 0:
 	case 1:
@@ -264,13 +284,13 @@ func (k *Kill) sentence() string {
 }
 
 // noRecoveries says why recovery from the study's fault is not computed: what
-// was not seen after the kill would count as failed.
-func noRecoveries(s *study.Study, outcomes []outcome) (reason string) {
+// was not seen after it would count as failed.
+func (k *Kill) noRecoveries(s *study.Study, outcomes []outcome) (reason string) {
 	if s.Fault == nil {
 		return ""
 	}
 	for i := range outcomes {
 		outcomes[i].composition.Recovery.GoodputReason = "not computed: see fault_reason"
 	}
-	return "not computed: the run was killed"
+	return "not computed: the run " + k.How()
 }

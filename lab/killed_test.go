@@ -147,6 +147,11 @@ recovery: {clean_window: 0s}
 // yet, so the spool is there.
 func ranInto(t *testing.T, dir, text string) (*study.Study, *Result) {
 	t.Helper()
+	return ranIntoWith(t, t.Context(), dir, text, nil)
+}
+
+func ranIntoWith(t *testing.T, ctx context.Context, dir, text string, progress func(Progress)) (*study.Study, *Result) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "study.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
@@ -160,7 +165,7 @@ func ranInto(t *testing.T, dir, text string) (*study.Study, *Result) {
 	if err := folder.WriteStudy(s); err != nil {
 		t.Fatal(err)
 	}
-	r, _, err := Run(t.Context(), s, Options{Folder: folder, Rows: true, Instrument: Instrument{Version: "v1"}})
+	r, _, err := Run(ctx, s, Options{Folder: folder, Rows: true, Instrument: Instrument{Version: "v1"}, Progress: progress})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,6 +239,29 @@ func TestOpenKilled(t *testing.T) {
 	}
 	if offered != 160 {
 		t.Errorf("%d requests, expected 2 times 80", offered)
+	}
+}
+
+// Of a run that is killed while it drains, what was to come after arrivals were
+// stopped never came: it is not censored.
+func TestOpenKilledInDrain(t *testing.T) {
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	text := strings.NewReplacer("for: 100ms", "for: 10s", "horizon: 100ms", "horizon: 2s", "latency: 5ms", "latency: 500ms", "after: 80ms", "after: 1s").Replace(killedStudy)
+	_, ran := ranIntoWith(t, ctx, dir, text, func(p Progress) {
+		if p.At > 0 {
+			stop()
+		}
+	})
+	f, r, _, err := OpenKilled(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want, got := ran.Compositions[0].Whole, r.Compositions[0].Whole
+	if want.Offered == 0 || got.Offered != want.Offered || got.Completed != want.Completed || got.Censored != 0 || r.Kill.Censored != 0 {
+		t.Errorf("%d offered, %d completed, %d censored; the run had %d and %d", got.Offered, got.Completed, got.Censored, want.Offered, want.Completed)
 	}
 }
 

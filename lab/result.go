@@ -128,6 +128,7 @@ type Environment struct {
 	Command      []string `json:"command"`
 	WallMillis   float64  `json:"wall_ms"`
 	Compositions []Wall   `json:"compositions"`
+	Failure      string   `json:"failure,omitempty"` // why the run could not go on; then there is no result.json
 }
 
 // Wall says how long one composition took by the wall clock.

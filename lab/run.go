@@ -122,7 +122,8 @@ func Run(ctx context.Context, s *study.Study, o Options) (_ *Result, _ *Environm
 		err = rows.end(err)
 	}
 	if err != nil {
-		return nil, nil, err
+		env.WallMillis = sinceMillis(started)
+		return nil, nil, rows.leave(err, env)
 	}
 	if ctx.Err() != nil && !result.Aborted { // noisy runs that were cut short prove nothing
 		result.Ties, result.TiesReason = nil, "interrupted while they were looked for"
@@ -383,7 +384,7 @@ func studySum(s *study.Study) string {
 func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) error {
 	var err error
 	if r.Killed {
-		r.FaultReason = noRecoveries(s, outcomes)
+		r.FaultReason = r.Kill.noRecoveries(s, outcomes)
 	} else if r.FaultReason, err = recoveries(s, outcomes); err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (r *runner) abort() {
 	}
 	if r.loop.Cancel(r.arrival.timer) {
 		r.aborted, r.arrival.more = true, false
-		r.tell(record.Event{At: r.loop.Now(), What: record.WhatAborted})
+		r.tell(record.Event{At: r.loop.Now(), What: record.WhatAborted, Value: r.arrival.index})
 	}
 }
 

@@ -171,7 +171,7 @@ const (
 	WhatPeakRequests = "peak requests" // Value: most requests in flight so far
 	WhatPeakAttempts = "peak attempts" // Value: most attempts in flight so far
 	WhatActive       = "active"        // Value: attempts still active after the drain
-	WhatAborted      = "aborted"       // arrivals were stopped early
+	WhatAborted      = "aborted"       // Value: requests that had come when arrivals were stopped early
 	WhatLimit        = "limit"         // Value: the limit of an adaptive stage
 	WhatBudget       = "budget"        // Value: a budget's tokens, in thousandths
 	WhatReplica      = "replica"       // State: the name of a replica; Value: its number in rows

@@ -442,7 +442,7 @@ func events(r *lab.Result, comp *measure.Composition) (list []chart.Mark) {
 		list = append(list, chart.Mark{At: inMillis(g.Anchor), Name: "the fault fires"})
 	}
 	if r.Kill != nil && r.Kill.Composition == comp.Name {
-		list = append(list, chart.Mark{At: inMillis(r.Kill.At), Name: "killed"})
+		list = append(list, chart.Mark{At: inMillis(r.Kill.At), Name: kill(r.Kill)})
 	}
 	return list
 }

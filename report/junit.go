@@ -213,7 +213,7 @@ func notJudged(r *lab.Result) string {
 	case !r.Valid:
 		return whyInvalid(r)
 	case r.Kill != nil:
-		return "The run was killed " + millis(r.Kill.At) + " into " + r.Kill.Composition + ": its numbers are of a part of it."
+		return "The run " + r.Kill.How() + " " + millis(r.Kill.At) + " into " + r.Kill.Composition + ": its numbers are of a part of it."
 	case r.Aborted || r.Killed:
 		return "The run was aborted: its numbers are of a part of it."
 	}

@@ -169,7 +169,7 @@ func facts(r *lab.Result) []fact {
 	list = append(list, replayFacts(r)...)
 	list = append(list, validity(r))
 	if r.Kill != nil {
-		list = append(list, fact{"aborted: killed " + millis(r.Kill.At) + " into " + clean(r.Kill.Composition) + ", not to be published", Bad})
+		list = append(list, fact{"aborted: " + kill(r.Kill) + " " + millis(r.Kill.At) + " into " + clean(r.Kill.Composition) + ", not to be published", Bad})
 	} else if r.Aborted {
 		list = append(list, fact{"aborted: arrivals were stopped early", Bad})
 	}
@@ -177,7 +177,9 @@ func facts(r *lab.Result) []fact {
 		list = append(list, fact{Text: "no draw of chance, so no sampling error and no intervals"})
 	}
 	if n := int64(len(r.Expectations)); n > 0 && r.Valid {
-		if failed := failedExpectations(r); failed > 0 {
+		if r.Aborted {
+			list = append(list, fact{plural(n, "expectation was", "expectations were") + " not judged", Bad})
+		} else if failed := failedExpectations(r); failed > 0 {
 			list = append(list, fact{integer(failed) + " of " + plural(n, "expectation fails", "expectations fail"), Bad})
 		} else {
 			list = append(list, fact{plural(n, "expectation holds", "expectations hold"), Good})
@@ -185,6 +187,9 @@ func facts(r *lab.Result) []fact {
 	}
 	return list
 }
+
+// kill says how a run broke off, in short.
+func kill(k *lab.Kill) string { return strings.TrimPrefix(k.How(), "was ") }
 
 // validity says whether the run counts, and of one that does, which gates it
 // failed all the same.
