@@ -84,6 +84,11 @@ func newGround(ctx context.Context, s *study.Study, o Options) (*ground, error) 
 			return nil, &RemoteError{"of composition " + name, at}
 		}
 		g.addresses[external.URL] = at
+		if len(external.Command) > 0 { // now, and not when its turn comes
+			if err := testbed.FindProgram(external.Command, s.Folder()); err != nil {
+				return nil, fmt.Errorf("composition %s: %w", name, err)
+			}
+		}
 	}
 	harms := s.Fault != nil && s.Fault.Injected() != nil
 	if s.Testbed == nil && !harms && !s.Starts() {

@@ -188,7 +188,7 @@ func (r *reader) list(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if len(n.Content) == 0 {
-		v.SetZero()
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0)) // not nil: it was said
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))

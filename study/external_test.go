@@ -36,6 +36,7 @@ compositions: {mine: [%s{external: {url: "http://127.0.0.1:8080/"%s}}%s]}
 		{"ready without a command", "real", `c: "127.0.0.1:9002"`, "", ", ready: /health", "", "expected command too"},
 		{"not ready by a path", "real", `c: "127.0.0.1:9002"`, "", ", command: [./x], ready: health", "", "expected a path such as /health"},
 		{"a command of nothing", "real", `c: "127.0.0.1:9002"`, "", `, command: [""]`, "", "expected a program and its arguments"},
+		{"no command", "real", `c: "127.0.0.1:9002"`, "", `, command: []`, "", "expected a program and its arguments"},
 		{"something behind it", "real", `c: "127.0.0.1:9002"`, "", "", ", {call: c}", "external ends a stack"},
 		{"a header that brunt sets", "real", `c: "127.0.0.1:9002"`, "", ", headers: [{name: X-Brunt-Request, value: x}]", "", "is set for each request"},
 	} {

@@ -29,7 +29,7 @@ type ServiceConfig struct {
 	// Ready is the URL that answers with a 2xx once it is ready; "" when it is ready
 	// as soon as it can be connected to.
 	Ready string
-	// Log is the file that takes what it says.
+	// Log is the file that takes what it says, up to 64 MiB.
 	Log string
 	// After is the wall clock.
 	After func(time.Duration) <-chan time.Time
@@ -48,10 +48,12 @@ type Service struct {
 	seen   string        // what its readiness check saw last; of the start alone
 }
 
-// How long a service may take to be ready, and to end once it is asked to.
+// How long a service may take to be ready, to end once it is asked to, and to have
+// what it has started say the rest when it has ended.
 const (
 	serviceReady = 30 * time.Second
 	serviceEnd   = 3 * time.Second
+	logDelay     = 100 * time.Millisecond
 )
 
 // StartService starts a service and waits until it is ready. An address at which
@@ -68,27 +70,53 @@ func StartService(ctx context.Context, c ServiceConfig) (_ *Service, err error) 
 	if err := os.MkdirAll(filepath.Dir(c.Log), 0o777); err != nil {
 		return nil, err
 	}
-	says, err := os.OpenFile(c.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(c.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	defer says.Close() // the process has its own
+	says := &serviceLog{file: file, left: mostLog}
 	s := &Service{config: c, done: make(chan struct{})}
 	s.cmd = exec.Command(c.Command[0], c.Command[1:]...)
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = c.Folder, says, says
+	s.cmd.WaitDelay = logDelay
 	s.cmd.Env = append(os.Environ(), c.Env...)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is ended with all that it has started
 	if err := c.Start(s.cmd, "the service"); err != nil {
-		return nil, err
+		return nil, errors.Join(err, file.Close())
 	}
 	go func() {
 		defer close(s.done)
-		s.status = s.cmd.Wait()
+		if s.status = s.cmd.Wait(); errors.Is(s.status, exec.ErrWaitDelay) {
+			s.status = nil // what it has started holds the log; it has ended well itself
+		}
+		says.close()
 	}()
 	if err := s.wait(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// FindProgram looks whether a service can be started at all: whether the program
+// of its command is there, and can be executed.
+func FindProgram(command []string, folder string) error {
+	name, where := command[0], "on the PATH"
+	if filepath.Base(name) != name {
+		if where = "here"; !filepath.IsAbs(name) {
+			where = "in " + cmp.Or(folder, ".")
+			name = filepath.Join(folder, name)
+			if !filepath.IsAbs(name) {
+				name = "." + string(filepath.Separator) + name // or it would be looked for on the PATH
+			}
+		}
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(cause) {
+			err = cause // without names that were said already
+		}
+		return fmt.Errorf("the service %s cannot be started: expected a program %s (%w); is it built?", command[0], where, err)
+	}
+	return nil
 }
 
 // Listening reports whether something listens at an address, a host and a port.
@@ -199,3 +227,27 @@ func (s *Service) Close() error {
 	}
 	return nil
 }
+
+// mostLog is how much a log may take of the disk.
+const mostLog = 64 << 20
+
+// serviceLog is a log that does not grow without end: what comes later is read,
+// so that the service is not held up, and forgotten.
+type serviceLog struct {
+	file *os.File
+	left int
+}
+
+// Write implements [io.Writer]. It never fails: a disk that is full is no reason
+// to end the service.
+func (l *serviceLog) Write(p []byte) (int, error) {
+	if l.left > 0 {
+		_, _ = l.file.Write(p[:min(len(p), l.left)])
+		if l.left -= len(p); l.left <= 0 {
+			_, _ = fmt.Fprintf(l.file, "\n[brunt keeps no more than %d MiB of a log]\n", mostLog>>20)
+		}
+	}
+	return len(p), nil
+}
+
+func (l *serviceLog) close() { _ = l.file.Close() }
