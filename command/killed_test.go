@@ -113,7 +113,7 @@ func TestKilledRunIsReported(t *testing.T) {
 func TestBrokenOffRunIsReported(t *testing.T) {
 	t.Parallel()
 	s := besiege(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.9.0.1:0") // where nobody else takes a port
 	if err != nil {
 		t.Fatal(err)
 	}

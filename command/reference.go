@@ -13,7 +13,7 @@ func (c *command) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain [PATH]",
 		Short:   "Say what a setting of a study means",
-		Example: "  brunt explain compositions.retry.backoff.jitter\n  brunt explain phases",
+		Example: "  brunt explain compositions.retry.backoff.jitter\n  brunt explain backoff.jitter\n  brunt explain phases",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return tooMany(cmd, args[1], "takes one PATH")

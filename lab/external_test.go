@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,16 +40,20 @@ compositions: {mine: [{external: {url: %q}}]}
 	return result
 }
 
-// freeAddress is one on which nothing listens at the moment.
+// freeAddress is one on which nothing listens. Each has a host of its own on
+// loopback: a free port of a shared one may be somebody else's before it is used.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	pid, n := os.Getpid(), addresses.Add(1)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8&0x7f, pid&0xff, n))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	return l.Addr().String()
 }
+
+var addresses atomic.Uint32
 
 // calling is a service that calls its dependency up to so many times, each for so
 // long, and hands on the named headers.

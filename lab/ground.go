@@ -233,7 +233,7 @@ func (g *ground) receive(ctx context.Context, t *stand, external *study.External
 			ready = u.Scheme + "://" + u.Host + external.Ready
 		}
 		t.started, err = testbed.StartService(ctx, testbed.ServiceConfig{
-			Command: external.Command, Folder: g.study.Folder(), Env: env, Address: hostAndPort(u), Ready: ready,
+			Command: external.Command, Folder: g.study.Folder(), Env: env, Address: hostAndPort(u), Ready: ready, Within: external.ReadyWithin,
 			Log: filepath.Join(g.folder, t.key+".log"), After: wallAfter, Start: g.guard.Start,
 		})
 		if err != nil {

@@ -276,6 +276,8 @@ func TestExplain(t *testing.T) {
 		"compare.0.compositions":                {"a list of words", "the second is compared with the first"},
 		"protocol":                              {"./mine.yaml"},
 		"repeat":                                {"a whole number", "Default: 1\n"},
+		"external":                              {"compositions.external: a mapping", "Default: 30s."},
+		"retry.backoff.jitter":                  {"compositions.retry.backoff.jitter: ", "Default: full\n"},
 	} {
 		got, err := Explain(path)
 		if err != nil {
@@ -298,6 +300,8 @@ func TestExplain(t *testing.T) {
 		"phases.dependency":           `no setting "dependency" in phases: did you mean "dependencies"?`,
 		"compositions.x.retry.atempt": `no setting "atempt" in compositions.x.retry: did you mean "attempts"?`,
 		"seed.x":                      `no setting "x" in seed: that is a single value`,
+		"latency":                     `no setting "latency" in a study, but deeper in it: dependencies.latency, services.latency, dependencies.replica.latency`,
+		"retry.atempt":                `no setting "retry" in a study: expected one of study, question, clock, seed, repeat, protocol, load, warmup, horizon, dependencies, services, target, targets, testbed, serve, callers, phases, compositions, slo, fault, …`,
 	} {
 		if _, err := Explain(path); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", path, err, want)

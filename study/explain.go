@@ -11,7 +11,8 @@ import (
 // Explain says what a setting of a study means: its kind, its default, its
 // words, and what it is made of. The names of compositions and dependencies
 // and the indexes of lists may stand in the path or be left out:
-// phases.dependencies.latency. The empty path explains the whole file.
+// phases.dependencies.latency; and so may its beginning, where that leaves one
+// setting only: external. The empty path explains the whole file.
 func Explain(path string) (string, error) {
 	root := &explained{typ: reflect.TypeFor[Study](), doc: comments().Docs[nameOf(reflect.TypeFor[Study]())]}
 	if path == "" {
@@ -22,6 +23,15 @@ func Explain(path string) (string, error) {
 	if found == nil && len(far.names) == 0 {
 		whole := strings.Join(steps[:far.step], ".")
 		return "", fmt.Errorf("no setting %q in %s: that is a single value", clip(steps[far.step]), whole)
+	}
+	if found == nil && far.step == 0 {
+		switch places := root.places(steps); len(places) {
+		case 0:
+		case 1:
+			return Explain(places[0])
+		default:
+			return "", fmt.Errorf("no setting %q in a study, but deeper in it: %s", clip(path), among(places))
+		}
 	}
 	if found == nil {
 		step, names := steps[far.step], far.names
@@ -90,6 +100,43 @@ func (e *explained) find(steps []string, at int) (*explained, dead) {
 	return settingOf(t, f).find(steps, at+1)
 }
 
+// places lists the settings whose path ends in the given steps, those that are
+// less deep first. What stands in several places as one thing is listed once.
+func (e *explained) places(steps []string) (paths []string) {
+	type place struct {
+		path string
+		typ  reflect.Type
+	}
+	seen := map[reflect.Type]bool{}
+	for next := []place{{"", structIn(e.typ)}}; len(next) > 0; next = next[1:] {
+		p := next[0]
+		if p.typ == nil || seen[p.typ] {
+			continue
+		}
+		seen[p.typ] = true
+		for _, f := range fieldsOf(p.typ) {
+			path := join(p.path, f.name)
+			in := settingOf(p.typ, f)
+			if f.name == steps[0] && path != f.name {
+				if found, _ := in.find(steps, 1); found != nil {
+					paths = append(paths, strings.Join(append([]string{path}, steps[1:]...), "."))
+				}
+			}
+			next = append(next, place{path, structIn(in.typ)})
+		}
+	}
+	return paths
+}
+
+// among lists a few of many.
+func among(list []string) string {
+	const few = 8
+	if len(list) > few {
+		return strings.Join(list[:few], ", ") + ", …"
+	}
+	return strings.Join(list, ", ")
+}
+
 func settingOf(t reflect.Type, f field) *explained {
 	e := &explained{typ: f.typ, doc: docOf(f)}
 	if d, ok := defaultOf(t, f); ok {
@@ -142,7 +189,7 @@ func explainFields(b *strings.Builder, t reflect.Type) {
 		e := settingOf(t, f)
 		text := e.doc
 		if e.fallback != "" {
-			text += " Default: " + e.fallback + "."
+			text += " Default: " + strings.TrimSuffix(e.fallback, ".") + "."
 		}
 		indent := strings.Repeat(" ", width+4)
 		fmt.Fprintf(b, "  %-*s  %s\n", width, f.name, strings.ReplaceAll(wrap(text, 78-len(indent)), "\n", "\n"+indent))

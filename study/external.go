@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"brunt/check"
 	"brunt/target"
@@ -19,13 +20,15 @@ type External struct {
 	Command []string `yaml:"command"`
 	// With a command: the path that answers with a 2xx once the service is ready. Without it it is ready when it can be connected to.
 	Ready string `yaml:"ready"`
+	// With a command: how long the service may take to be ready. A run that waits longer ends.
+	ReadyWithin time.Duration `yaml:"ready_within"`
 	// Files in the study's folder that say how the service is set up: the results keep a copy.
 	Files []string `yaml:"files"`
 }
 
-// SetDefaults sets those of a target.
+// SetDefaults sets those of a target, and half a minute for a service to be ready.
 func (e *External) SetDefaults() {
-	*e = External{}
+	*e = External{ReadyWithin: 30 * time.Second}
 	e.Config.SetDefaults()
 }
 
@@ -76,6 +79,9 @@ func (s *Study) checkExternal(e *External, p check.Problems) {
 		if len(e.Command) == 0 {
 			p.Add("ready", e.Ready, "is asked of what a command has started: expected command too")
 		}
+	}
+	if e.ReadyWithin <= 0 {
+		p.Add("ready_within", e.ReadyWithin, "expected more than 0s")
 	}
 	if s.Clock == Virtual {
 		p.Add("", nil, "a service answers in its own time: expected clock: %s", Real)

@@ -29,6 +29,8 @@ type ServiceConfig struct {
 	// Ready is the URL that answers with a 2xx once it is ready; "" when it is ready
 	// as soon as it can be connected to.
 	Ready string
+	// Within is how long it may take to be ready.
+	Within time.Duration
 	// Log is the file that takes what it says, up to 64 MiB.
 	Log string
 	// After is the wall clock.
@@ -48,12 +50,11 @@ type Service struct {
 	seen   string        // what its readiness check saw last; of the start alone
 }
 
-// How long a service may take to be ready, to end once it is asked to, and to have
-// what it has started say the rest when it has ended.
+// How long a service may take to end once it is asked to, and to have what it has
+// started say the rest when it has ended.
 const (
-	serviceReady = 30 * time.Second
-	serviceEnd   = 3 * time.Second
-	logDelay     = 100 * time.Millisecond
+	serviceEnd = 3 * time.Second
+	logDelay   = 100 * time.Millisecond
 )
 
 // StartService starts a service and waits until it is ready. An address at which
@@ -132,7 +133,7 @@ func Listening(address string) bool {
 // wait waits until the service is ready.
 func (s *Service) wait(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: nil}, Timeout: time.Second}
-	late := s.config.After(serviceReady)
+	late := s.config.After(s.config.Within)
 	for {
 		if s.ready(ctx, client) {
 			return nil
@@ -143,7 +144,7 @@ func (s *Service) wait(ctx context.Context) error {
 		case <-s.done:
 			return s.Err()
 		case <-late:
-			return fmt.Errorf("it was not ready at %s within %v (%s): %s", s.config.Address, serviceReady, cmp.Or(s.seen, "nothing listens there"), s.said())
+			return fmt.Errorf("it was not ready at %s within %v (%s): %s", s.config.Address, s.config.Within, cmp.Or(s.seen, "nothing listens there"), s.said())
 		case <-s.config.After(20 * time.Millisecond):
 		}
 	}

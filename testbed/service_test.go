@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,17 +55,10 @@ func serve(does string) {
 
 func start(t *testing.T, does string) *Service {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listen := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	listen := freeAddress(t)
 	s, err := StartService(t.Context(), ServiceConfig{
 		Command: []string{os.Args[0]}, Env: []string{asService + "=" + does, "BRUNT_LISTEN=" + listen}, Address: listen,
-		Log: filepath.Join(t.TempDir(), "service.log"), After: time.After,
+		Within: 30 * time.Second, Log: filepath.Join(t.TempDir(), "service.log"), After: time.After,
 		Start: func(cmd *exec.Cmd, _ string) error { return cmd.Start() },
 	})
 	if err != nil {
@@ -72,6 +66,21 @@ func start(t *testing.T, does string) *Service {
 	}
 	return s
 }
+
+// freeAddress is one on which nothing listens. Each has a host of its own on
+// loopback: a free port of a shared one may be somebody else's before it is used.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	pid, n := os.Getpid(), addresses.Add(1)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>8&0x7f, pid&0xff, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+var addresses atomic.Uint32
 
 // end has the service end by itself, and waits until that was seen.
 func (s *Service) end(t *testing.T) {
