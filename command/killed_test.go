@@ -134,7 +134,7 @@ expect: [{measure: completed/offered, equals: 1}]
 `, at))
 	run := s.start(t, nil, "run", "study.yaml", "--out", "out")
 	run.expect(statusFailed)
-	for _, say := range []string{"composition mine: the service timeout has ended by itself (exit status 124)", "brunt report out"} {
+	for _, say := range []string{"composition mine: the service timeout has ended by itself (exit status 124)", "what had been written by then can be reported: brunt report out"} {
 		if !strings.Contains(run.stderr.String(), say) {
 			t.Errorf("the run does not say %q: %s", say, run.stderr.String())
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"brunt/measure"
 	"brunt/study"
 	"brunt/target"
 )
@@ -110,7 +111,10 @@ func TestSandwich(t *testing.T) {
 			isAttempts(t, r, 40, 120)
 		}},
 		{"told by nothing: the totals are right", failing, calling(3, time.Second), func(t *testing.T, r *Result) {
-			isNote(t, r, GuestNote{Composition: "mine", Unattributed: 120})
+			isNote(t, r, GuestNote{Composition: "mine", Guest: measure.Guest{Unattributed: 120}})
+			if n, err := Find(&r.Compositions[0], nil, "guest.unattributed"); err != nil || n.Value != 120 || n.Refusal != "" {
+				t.Errorf("guest.unattributed: %+v, %v", n, err)
+			}
 			if got := r.Compositions[0].AttemptsByStartPhase["outage"]["total"]; got < 115 || got > 120 { // the last may start behind the phase
 				t.Errorf("%d attempts started in the phase, expected 120", got)
 			}
@@ -118,7 +122,7 @@ func TestSandwich(t *testing.T) {
 		{"an answer of its own", failing, func(string) http.Handler {
 			return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 		}, func(t *testing.T, r *Result) {
-			isNote(t, r, GuestNote{Composition: "mine", Unserved: 40})
+			isNote(t, r, GuestNote{Composition: "mine", Guest: measure.Guest{Unserved: 40}})
 			if got := r.Compositions[0].Whole.Completed; got != 40 {
 				t.Errorf("%d completed, expected 40", got)
 			}
@@ -126,7 +130,7 @@ func TestSandwich(t *testing.T) {
 		}},
 		{"given up by the service while the dependency hangs", `dependencies: {primary: {hang: true}}
 phases: [{name: outage, for: 400ms}]
-`, calling(2, 50*time.Millisecond, id), func(t *testing.T, r *Result) {
+`, calling(2, 300*time.Millisecond, id), func(t *testing.T, r *Result) {
 			isNote(t, r, GuestNote{Composition: "mine"})
 			isAttempts(t, r, 40, 80)
 			if got := r.Compositions[0].Cancelled; got != 80 {
@@ -137,7 +141,7 @@ phases: [{name: outage, for: 400ms}]
 horizon: 400ms
 phases: [{name: outage, for: 100ms}]
 `, calling(1, time.Hour, id), func(t *testing.T, r *Result) {
-			isNote(t, r, GuestNote{Composition: "mine", CutOff: 10})
+			isNote(t, r, GuestNote{Composition: "mine", Guest: measure.Guest{CutOff: 10}})
 			if got := r.Compositions[0].Whole.Censored; got != 10 {
 				t.Errorf("%d censored, expected 10", got)
 			}
@@ -146,7 +150,7 @@ phases: [{name: outage, for: 100ms}]
 horizon: 400ms
 phases: [{name: slow, for: 100ms}]
 `, calling(1, time.Hour, id), func(t *testing.T, r *Result) {
-			isNote(t, r, GuestNote{Composition: "mine", Unheard: 10})
+			isNote(t, r, GuestNote{Composition: "mine", Guest: measure.Guest{Unheard: 10}})
 		}},
 		{"phases, and what comes right after an answer", `dependencies: {primary: {latency: 1ms}}
 phases: [{name: well, for: 200ms}, {name: outage, for: 200ms, dependencies: {primary: {refuse: true}}}]
@@ -212,7 +216,7 @@ phases: [{name: all, for: 800ms, load: {rate: 20/s}}]
 		})
 	})
 	behind.Wait()
-	isNote(t, r, GuestNote{Composition: "mine", Late: 1, Unserved: 16, Unheard: 15})
+	isNote(t, r, GuestNote{Composition: "mine", Guest: measure.Guest{Late: 1, Unserved: 16, Unheard: 15}})
 	isAttempts(t, r, 16, 16)
 }
 

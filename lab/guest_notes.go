@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"brunt/measure"
 	"brunt/record"
 	"brunt/study"
 	"brunt/target"
@@ -13,12 +14,8 @@ import (
 // GuestNote says of a client that is not brunt's what its rows do not, over all
 // repeats.
 type GuestNote struct {
-	Composition  string `json:"composition"`
-	Unattributed int64  `json:"unattributed"` // attempts that belong to no request
-	Late         int64  `json:"late"`         // attempts of requests that had been over for some time
-	Unserved     int64  `json:"unserved"`     // requests that completed although no attempt of theirs did
-	Unheard      int64  `json:"unheard"`      // attempts that were answered when their request was over
-	CutOff       int64  `json:"cut_off"`      // attempts that nobody had cancelled a horizon after the last request was over
+	Composition string `json:"composition"`
+	measure.Guest
 }
 
 // notDeterministic is why a run with a Go client in a bubble is not.
@@ -26,13 +23,13 @@ const notDeterministic = "a client in it is Go code that is not brunt's: it may 
 
 // guestCounts gathers what the events of a guest tell of. Other rows it lets
 // pass.
-type guestCounts struct{ note GuestNote }
+type guestCounts measure.Guest
 
 func newGuestCounts(s *study.Study, composition string) *guestCounts {
 	if !s.HasGuest(composition) {
 		return nil
 	}
-	return &guestCounts{GuestNote{Composition: composition}}
+	return &guestCounts{}
 }
 
 // Request implements [record.Sink].
@@ -46,7 +43,7 @@ func (g *guestCounts) Event(e *record.Event) {
 	if e.What != record.WhatGuest {
 		return
 	}
-	if n := g.note.count(e.State); n != nil {
+	if n := guestCount((*measure.Guest)(g), e.State); n != nil {
 		*n += e.Value
 	}
 }
@@ -54,9 +51,9 @@ func (g *guestCounts) Event(e *record.Event) {
 // guestStates are the states of the events of a guest, whose values are counts.
 var guestStates = []string{"unattributed", "late", "unserved", "unheard", "cut off"}
 
-// count is the count that an event of this state tells of; nil for an unknown
-// one.
-func (g *GuestNote) count(state string) *int64 {
+// guestCount is the count that an event of this state tells of; nil for an
+// unknown one.
+func guestCount(g *measure.Guest, state string) *int64 {
 	counts := []*int64{&g.Unattributed, &g.Late, &g.Unserved, &g.Unheard, &g.CutOff}
 	if i := slices.Index(guestStates, state); i >= 0 {
 		return counts[i]
@@ -72,9 +69,9 @@ func guestNotes(s *study.Study, outcomes []outcome) (list []GuestNote) {
 		}
 		sum := GuestNote{Composition: name}
 		for k := i; k < len(outcomes); k += s.Compositions.Len() {
-			if g := outcomes[k].guest; g != nil {
+			if g := outcomes[k].composition.Guest; g != nil {
 				for _, state := range guestStates {
-					*sum.count(state) += *g.note.count(state)
+					*guestCount(&sum.Guest, state) += *guestCount(g, state)
 				}
 			}
 		}

@@ -158,7 +158,7 @@ func (h *host) end() {
 // tell writes what rows do not say.
 func (h *host) tell() {
 	for _, state := range guestStates {
-		h.runner.tell(record.Event{At: h.runner.loop.Now(), What: record.WhatGuest, State: state, Value: *h.note.count(state)})
+		h.runner.tell(record.Event{At: h.runner.loop.Now(), What: record.WhatGuest, State: state, Value: *guestCount(&h.note.Guest, state)})
 	}
 }
 

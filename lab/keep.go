@@ -19,6 +19,7 @@ type keeper struct {
 	folder *Folder
 	files  *parquet.Writer
 	spool  *spool.Writer // nil on the virtual clock
+	full   bool          // rows could not be written any more
 }
 
 // about is what a spool says of its run besides its rows: what stands in
@@ -106,13 +107,13 @@ func (k *keeper) end(failed error) error {
 	err := failed
 	if k.spool != nil {
 		if lost := k.spool.Close(); err == nil {
-			err = lost
+			err, k.full = lost, lost != nil
 		}
 	}
 	if err != nil {
 		k.files.Abort()
 	} else if err = k.files.Close(); err != nil {
-		err = fmt.Errorf("write rows: %w", err)
+		err, k.full = fmt.Errorf("write rows: %w", err), true
 	}
 	return err
 }
@@ -129,5 +130,9 @@ func (k *keeper) leave(why error, env *Environment) error {
 	}
 	env.Failure = why.Error()
 	_ = k.folder.WriteEnvironment(env) // the one that is there says less
-	return fmt.Errorf("%w\nthe run was stopped; what had been written by then can be reported, if the disk has room: brunt report %s", why, k.folder.Path())
+	when := ""
+	if k.full {
+		when = ", once there is room"
+	}
+	return fmt.Errorf("%w\nthe run was stopped; what had been written by then can be reported%s: brunt report %s", why, when, k.folder.Path())
 }

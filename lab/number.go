@@ -69,9 +69,23 @@ var wholeNumbers = map[string]func(*measure.Composition) Number{
 	"time_to_recover":    ofStability(timeToRecover),
 	"retry_share":        ofStability(func(s *measure.Stability) Number { return fraction(s.RetryShare, s.RetryShareReason) }),
 	"wasted_share":       ofStability(func(s *measure.Stability) Number { return fraction(s.WastedShare, s.WastedShareReason) }),
+	"guest.unattributed": ofGuest(func(g *measure.Guest) int64 { return g.Unattributed }),
+	"guest.late":         ofGuest(func(g *measure.Guest) int64 { return g.Late }),
+	"guest.unserved":     ofGuest(func(g *measure.Guest) int64 { return g.Unserved }),
+	"guest.unheard":      ofGuest(func(g *measure.Guest) int64 { return g.Unheard }),
+	"guest.cut_off":      ofGuest(func(g *measure.Guest) int64 { return g.CutOff }),
 	"opens":              opens,
 	"false_opens":        falseOpens,
 	"time_to_open":       timeToOpen,
+}
+
+func ofGuest(number func(*measure.Guest) int64) func(*measure.Composition) Number {
+	return func(c *measure.Composition) Number {
+		if c.Guest == nil {
+			return Number{Refusal: "the composition is brunt's own: it ends in no client or service of the user's"}
+		}
+		return count(number(c.Guest))
+	}
 }
 
 var quantiles = []string{"p50", "p90", "p95", "p99", "p99.9"}

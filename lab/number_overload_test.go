@@ -195,3 +195,12 @@ func TestNamesOfOverload(t *testing.T) {
 		}
 	}
 }
+
+// Of brunt's own stacks there is nothing to tell that attempts do not tell.
+func TestGuestNumbersAreOfGuests(t *testing.T) {
+	for _, name := range []string{"guest.unattributed", "guest.late", "guest.unserved", "guest.unheard", "guest.cut_off"} {
+		if n, err := Find(&measure.Composition{}, nil, name); err != nil || n.Refusal == "" {
+			t.Errorf("%s: %+v, %v", name, n, err)
+		}
+	}
+}

@@ -176,7 +176,6 @@ type outcome struct {
 	replayed    *replays              // nil when nothing is replayed
 	site        *measure.SiteRecorder // nil where nothing real is called
 	closeup     *measure.Closeup      // nil where none is wanted
-	guest       *guestCounts          // nil but for a client that is not brunt's
 }
 
 // measureAll measures what feed sends of each job, so many jobs at a time.
@@ -199,8 +198,9 @@ func measureAll(s *study.Study, all []job, workers int, closely bool, feed func(
 		if outcomes[i].replayed = newReplays(s); outcomes[i].replayed != nil {
 			sink = record.Sinks{sink, outcomes[i].replayed}
 		}
-		if outcomes[i].guest = newGuestCounts(s, all[i].name); outcomes[i].guest != nil {
-			sink = record.Sinks{sink, outcomes[i].guest}
+		guest := newGuestCounts(s, all[i].name)
+		if guest != nil {
+			sink = record.Sinks{sink, guest}
 		}
 		var near *measure.CloseupRecorder
 		if closely && i < s.Compositions.Len() {
@@ -217,6 +217,7 @@ func measureAll(s *study.Study, all []job, workers int, closely bool, feed func(
 		if err != nil {
 			return fmt.Errorf("composition %s: %w", all[i].key, err)
 		}
+		c.Guest = (*measure.Guest)(guest)
 		outcomes[i].composition = c
 		return nil
 	})

@@ -26,6 +26,17 @@ type Composition struct {
 	Capacity             []Capacity                  `json:"capacity,omitempty"`  // of each target with workers, in the order of the plan
 	Breakers             []BreakerNumbers            `json:"breakers,omitempty"`  // of each stage that opened, by name
 	Stability            *Stability                  `json:"stability,omitempty"` // absent when no phase is disturbed
+	Guest                *Guest                      `json:"guest,omitempty"`     // of a client that is not brunt's
+}
+
+// Guest counts what a client that is not brunt's, a Go client or a service, did
+// besides what its requests and their attempts tell.
+type Guest struct {
+	Unattributed int64 `json:"unattributed"` // attempts that belong to no request
+	Late         int64 `json:"late"`         // attempts of requests that had been over for some time
+	Unserved     int64 `json:"unserved"`     // requests that completed although no attempt of theirs did
+	Unheard      int64 `json:"unheard"`      // attempts that were answered when their request was over
+	CutOff       int64 `json:"cut_off"`      // attempts that nobody had cancelled a horizon after the last request was over
 }
 
 // Service is how much of the load was served within the SLO.

@@ -181,7 +181,7 @@ const (
 	WhatRoute        = "route"         // of a front. Stage: the replica; State: up, down, or routed with Value: the index of a request
 	WhatProbe        = "probe"         // through a front. Stage: the victim; State: ready
 	WhatWaiting      = "waiting"       // Stage: the replica; Value: requests that wait in it
-	WhatGuest        = "guest"         // of a client that is not brunt's. State: unattributed, unserved or cut off; Value: how many
+	WhatGuest        = "guest"         // of a client that is not brunt's. State: unattributed, late, unserved, unheard or cut off; Value: how many
 	WhatMachine      = "machine"       // State: the fingerprint of the machine; Stage: whose
 )
 

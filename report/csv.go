@@ -122,6 +122,13 @@ func (t *numberLines) composition(c *measure.Composition) {
 	t.add("active_after_drain", c.ActiveAfterDrain, "", "")
 	t.add("herd.peak", c.Herd.Peak, "", "")
 	t.add("herd.retry_peak", c.Herd.RetryPeak, "", "")
+	if g := c.Guest; g != nil {
+		t.add("guest.unattributed", g.Unattributed, "", "")
+		t.add("guest.late", g.Late, "", "")
+		t.add("guest.unserved", g.Unserved, "", "")
+		t.add("guest.unheard", g.Unheard, "", "")
+		t.add("guest.cut_off", g.CutOff, "", "")
+	}
 }
 
 func (t *numberLines) phase(c *measure.Composition, p *measure.Phase) {

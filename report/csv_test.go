@@ -154,6 +154,10 @@ func TestCSVHasEveryNumberOfTheJSON(t *testing.T) {
 // Measures have the names that expectations and rules know, and the same values.
 func TestCSVSpeaksAsExpectationsDo(t *testing.T) {
 	r := pageStudy(t)
+	r.Compositions[0].Guest = &measure.Guest{Unattributed: 1, Late: 2, Unserved: 3, Unheard: 4, CutOff: 5}
+	if n := strings.Count(csvOf(t, r), ",guest."); n != 5 {
+		t.Errorf("%d numbers of a client that is not brunt's, not 5", n)
+	}
 	unknown := map[string]bool{}
 	for key, line := range linesOf(t, csvOf(t, r)) {
 		words := strings.Fields(key)

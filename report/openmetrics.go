@@ -123,6 +123,16 @@ var families = []family{
 	{name: "cleanup_seconds", unit: "seconds", help: "How long attempts outlived the answer of their caller. Quantile 1 is the most." + refusedIsAbsent, once: func(add sampler, c *measure.Composition) {
 		addTail(add, &c.Cleanup)
 	}},
+	{name: "guest_attempts", counter: true, help: "Attempts of a client that is not brunt's which the attempts of requests do not tell: unattributed belong to no request, late ones to one that had been over for some time, unheard ones were answered when theirs was over, cut_off ones never ended.", once: func(add sampler, c *measure.Composition) {
+		if g := c.Guest; g != nil {
+			addEach(add, "kind", map[string]int64{"unattributed": g.Unattributed, "late": g.Late, "unheard": g.Unheard, "cut_off": g.CutOff})
+		}
+	}},
+	{name: "guest_requests_unserved", counter: true, help: "Requests that a client which is not brunt's says completed, though none of their attempts did.", once: func(add sampler, c *measure.Composition) {
+		if g := c.Guest; g != nil {
+			add(strconv.FormatInt(g.Unserved, 10))
+		}
+	}},
 	{name: "requests_in_flight_peak", help: "The most requests in flight at once.", once: func(add sampler, c *measure.Composition) {
 		add(strconv.FormatInt(c.Peak.Requests, 10))
 	}},

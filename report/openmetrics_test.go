@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"brunt/lab"
+	"brunt/measure"
 )
 
 func metricsOf(t testing.TB, r *lab.Result) string {
@@ -159,7 +160,17 @@ func TestGoldenOpenMetrics(t *testing.T) {
 // Counters add up over phases and labels to the whole run; times are in seconds.
 func TestOpenMetricsValues(t *testing.T) {
 	r := pageStudy(t)
+	guest := r.Compositions[0].Name
+	r.Compositions[0].Guest = &measure.Guest{Unattributed: 1, Late: 2, Unserved: 3, Unheard: 4, CutOff: 5}
 	list := samplesOf(t, r)
+	for kind, want := range map[string]float64{"unattributed": 1, "late": 2, "unheard": 4, "cut_off": 5} {
+		if v, n := sum(list, "brunt_guest_attempts_total", "kind", kind); v != want || n != 1 {
+			t.Errorf("guest attempts %s: %v, %d", kind, v, n)
+		}
+	}
+	if v, n := sum(list, "brunt_guest_requests_unserved_total", "composition", guest); v != 3 || n != 1 {
+		t.Errorf("unserved: %v, %d", v, n)
+	}
 	for i := range r.Compositions {
 		c := &r.Compositions[i]
 		w := &c.Whole
