@@ -55,11 +55,10 @@ func (l *Loop) part() {
 	}
 	l.telling = false
 	when, ok := l.queue.peek()
-	wake := p != nil || !ok && l.held == 0 || ok && (l.until < 0 || when < l.until)
-	l.turn.Unlock()
-	if wake {
-		l.waiter.wake()
+	if p != nil || !ok && l.held == 0 || ok && (l.until < 0 || when < l.until) {
+		l.waiter.wake() // before it can end, and be closed
 	}
+	l.turn.Unlock()
 	if p != nil {
 		panic(p)
 	}

@@ -20,6 +20,11 @@ func visit(t *testing.T, f func(l *Loop)) (l *Loop) {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.Close)
+	visitLoop(l, f)
+	return l
+}
+
+func visitLoop(l *Loop, f func(l *Loop)) {
 	l.Hold()
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -32,7 +37,6 @@ func visit(t *testing.T, f func(l *Loop)) (l *Loop) {
 	})
 	l.Run()
 	wg.Wait()
-	return l
 }
 
 // What Do is given, and what that brings about at once, has happened when Do
@@ -199,5 +203,43 @@ func TestDoPanics(t *testing.T) {
 	}
 	if text := fmt.Sprint(ended); !strings.HasPrefix(text, "the bomb\n") || !strings.Contains(text, "TestDoPanics") {
 		t.Errorf("the loop: %v", ended)
+	}
+}
+
+// heldWaiter looks, when the loop is woken, that the loop cannot go on to its end
+// meanwhile: it could be closed, and its descriptors be somebody else's.
+type heldWaiter struct {
+	waiter
+	loop        *Loop
+	wakes, free atomic.Int32
+}
+
+func (w *heldWaiter) wake() {
+	w.wakes.Add(1)
+	if w.loop.mu.TryLock() {
+		if w.loop.turn.TryLock() {
+			w.free.Add(1)
+			w.loop.turn.Unlock()
+		}
+		w.loop.mu.Unlock()
+	}
+	w.waiter.wake()
+}
+
+func TestWakesBeforeItCanBeClosed(t *testing.T) {
+	for name, release := range map[string]func(*Loop, func()){"post": (*Loop).Post, "do": (*Loop).Do} {
+		t.Run(name, func(t *testing.T) {
+			l, err := Real()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			w := &heldWaiter{waiter: l.waiter, loop: l}
+			l.waiter = w
+			visitLoop(l, func(l *Loop) { release(l, l.Release) })
+			if w.wakes.Load() != 1 || w.free.Load() != 0 {
+				t.Errorf("woken %d times, %d times when it could end", w.wakes.Load(), w.free.Load())
+			}
+		})
 	}
 }

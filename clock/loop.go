@@ -174,10 +174,10 @@ func (l *Loop) Release() { l.held-- }
 // Post has f called on the loop as soon as the present event is over. Any
 // goroutine may call it.
 func (l *Loop) Post(f func()) {
-	l.mu.Lock()
+	l.mu.Lock() // until it is woken: a loop that had taken the post could be closed by then
+	defer l.mu.Unlock()
 	l.inbox = append(l.inbox, f)
 	l.posted.Store(true)
-	l.mu.Unlock()
 	// A loop that is awake looks at the inbox before it waits; and of many posts
 	// one wakes it.
 	if l.waiter != nil && l.asleep.CompareAndSwap(true, false) {
