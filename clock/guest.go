@@ -18,6 +18,7 @@ func (l *Loop) Do(f func()) {
 		l.Post(f)
 		return
 	}
+	l.advance(0)
 	if !l.welcomes() {
 		l.turn.Unlock()
 		l.Post(f)
@@ -25,7 +26,6 @@ func (l *Loop) Do(f func()) {
 	}
 	defer l.part()
 	l.telling = true // Glance is for the goroutine that waits
-	l.advance(0)
 	f()
 	for {
 		l.takePosted()
@@ -37,14 +37,14 @@ func (l *Loop) Do(f func()) {
 	}
 }
 
-// welcomes reports whether a guest may go first: not if anything is due, or was
-// posted before, for which the loop is being woken anyway.
+// welcomes reports whether a guest may go first, at this instant: not if anything
+// is due, or was posted before, for which the loop is being woken anyway.
 func (l *Loop) welcomes() bool {
 	if l.posted.Load() || l.broken != nil {
 		return false
 	}
 	when, ok := l.queue.peek()
-	return !ok || when > l.Elapsed()
+	return !ok || when > l.now
 }
 
 // part gives the loop back, and wakes it if it waits for the wrong thing now.

@@ -110,7 +110,8 @@ func TestDoDoesNotOvertake(t *testing.T) {
 		if !l.welcomes() {
 			t.Error("a loop that waits for nothing does not welcome a guest")
 		}
-		due := l.queue.push(l.Elapsed(), uint64(Work)<<classShift, Func(func() {}))
+		l.advance(0)
+		due := l.queue.push(l.now, uint64(Work)<<classShift, Func(func() {}))
 		if l.welcomes() {
 			t.Error("a guest goes before what is due")
 		}
@@ -130,6 +131,36 @@ func TestDoDoesNotOvertake(t *testing.T) {
 	if diff := cmp.Diff([]string{"posted", "done"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// Also what comes due while Do is being called has happened before it: no call
+// sees an instant at which something is still to happen.
+func TestDoSeesNothingDue(t *testing.T) {
+	const every = 20 * time.Microsecond
+	visit(t, func(l *Loop) {
+		left := 2000
+		var next time.Duration // by the loop
+		var again Func
+		again = func() {
+			if left--; left > 0 {
+				next = l.Now() + every
+				l.At(next, Timeline, again)
+			}
+		}
+		l.Do(again)
+		var over atomic.Bool
+		for !over.Load() {
+			l.Do(func() {
+				if left <= 0 {
+					over.Store(true)
+				} else if l.telling && next <= l.Now() { // as a guest, not by a post, which comes before the next event
+					t.Errorf("what was due at %v has not happened at %v", next, l.Now())
+					over.Store(true)
+				}
+			})
+		}
+		l.Do(l.Release)
+	})
 }
 
 // One goroutine at a time is the loop, and nobody is forgotten; the race detector
