@@ -300,8 +300,10 @@ func TestExplain(t *testing.T) {
 		"phases.dependency":           `no setting "dependency" in phases: did you mean "dependencies"?`,
 		"compositions.x.retry.atempt": `no setting "atempt" in compositions.x.retry: did you mean "attempts"?`,
 		"seed.x":                      `no setting "x" in seed: that is a single value`,
-		"latency":                     `no setting "latency" in a study, but deeper in it: dependencies.latency, services.latency, dependencies.replica.latency`,
-		"retry.atempt":                `no setting "retry" in a study: expected one of study, question, clock, seed, repeat, protocol, load, warmup, horizon, dependencies, services, target, targets, testbed, serve, callers, phases, compositions, slo, fault, …`,
+		"latency":                     `no setting "latency" in a study, but deeper in it, such as dependencies.latency, services.latency, dependencies.replica.latency`,
+		"retry.atempt":                `no setting "atempt" in compositions.retry: did you mean "attempts"?`,
+		"command.x":                   `no setting "x" in compositions.external.command: that is a single value`,
+		"external.":                   `no setting "" in compositions.external: expected one of kind, url, method, headers, body, expect_status, token_env, model, prompt, max_tokens, hosted, http2, connect_timeout, replica_header, prices, command, ready, ready_within, files`,
 	} {
 		if _, err := Explain(path); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", path, err, want)

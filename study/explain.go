@@ -25,12 +25,18 @@ func Explain(path string) (string, error) {
 		return "", fmt.Errorf("no setting %q in %s: that is a single value", clip(steps[far.step]), whole)
 	}
 	if found == nil && far.step == 0 {
-		switch places := root.places(steps); len(places) {
+		places := root.places(steps)
+		if len(places) == 0 && len(steps) > 1 { // then the fault is in the rest
+			if places = root.places(steps[:1]); len(places) > 0 {
+				return Explain(places[0] + "." + strings.Join(steps[1:], "."))
+			}
+		}
+		switch len(places) {
 		case 0:
 		case 1:
 			return Explain(places[0])
 		default:
-			return "", fmt.Errorf("no setting %q in a study, but deeper in it: %s", clip(path), among(places))
+			return "", fmt.Errorf("no setting %q in a study, but deeper in it, such as %s", clip(path), among(places))
 		}
 	}
 	if found == nil {

@@ -69,7 +69,7 @@ func (s *Study) Starts() bool {
 // checkExternal checks one service of the user's own.
 func (s *Study) checkExternal(e *External, p check.Problems) {
 	e.Config.Check(p)
-	if e.Command != nil && (len(e.Command) == 0 || e.Command[0] == "") {
+	if e.Command != nil && (len(e.Command) == 0 || strings.TrimSpace(e.Command[0]) == "") {
 		p.Add("command", nil, "is empty: expected a program and its arguments, such as [./service, --port, 8080]")
 	}
 	if e.Ready != "" {

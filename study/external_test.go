@@ -36,6 +36,7 @@ compositions: {mine: [%s{external: {url: "http://127.0.0.1:8080/"%s}}%s]}
 		{"ready without a command", "real", `c: "127.0.0.1:9002"`, "", ", ready: /health", "", "expected command too"},
 		{"not ready by a path", "real", `c: "127.0.0.1:9002"`, "", ", command: [./x], ready: health", "", "expected a path such as /health"},
 		{"a command of nothing", "real", `c: "127.0.0.1:9002"`, "", `, command: [""]`, "", "expected a program and its arguments"},
+		{"a command of blanks", "real", `c: "127.0.0.1:9002"`, "", `, command: [" "]`, "", "expected a program and its arguments"},
 		{"no command", "real", `c: "127.0.0.1:9002"`, "", `, command: []`, "", "expected a program and its arguments"},
 		{"never ready", "real", `c: "127.0.0.1:9002"`, "", `, command: [./x], ready_within: 0s`, "", "ready_within: 0s: expected more than 0s"},
 		{"something behind it", "real", `c: "127.0.0.1:9002"`, "", "", ", {call: c}", "external ends a stack"},
