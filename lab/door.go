@@ -130,11 +130,12 @@ type errand struct {
 	call     *guestCall // nil until it is known
 	index    int64      // of its request; -1 for unknown
 	target   int32
-	deadline time.Duration // of its context; record.Never for none
-	since    time.Duration // when it started
-	running  policy.Running
+	deadline time.Duration  // of its context; record.Never for none
+	since    time.Duration  // when it arrived
+	running  policy.Running // nil before it has started, and when it is over
 	reply    Reply
 	left     bool // its context ended first
+	started  bool
 	over     bool
 	done     chan struct{}                           // closed when reply is there
 	begin    func(*dependency.Answer, time.Duration) // told of the answer, and how long it takes, when the work begins; nil for nobody
@@ -143,8 +144,15 @@ type errand struct {
 // arrive and leave are posted. What they do is work of this instant, in its
 // place behind the timeline and the work that was there before.
 func (e *errand) arrive() {
+	if e.host.over { // nobody waits for anything any more
+		e.reply.Err = ErrOver
+		close(e.done)
+		return
+	}
+	e.since = e.host.runner.loop.Now()
 	e.host.runner.loop.Hold()
 	e.host.errands[e] = struct{}{}
+	e.host.rest()
 	e.host.runner.loop.After(0, clock.Func(e.start))
 }
 
@@ -159,6 +167,9 @@ func (e *errand) leave() {
 
 // start makes the attempt.
 func (e *errand) start() {
+	if e.over { // cut off at the instant of its arrival
+		return
+	}
 	if e.call == nil {
 		e.call = e.host.calls[e.index]
 	}
@@ -175,7 +186,7 @@ func (e *errand) start() {
 		c.first = e.target
 	}
 	c.open++
-	e.since = e.host.runner.loop.Now()
+	e.started = true
 	a, o := e.host.stages[e.target].start(call, e)
 	e.reply.Status, e.reply.Tokens, e.reply.Wire = a.answer.Status, a.answer.Tokens, a.answer.Wire
 	if !o.Open() {
@@ -223,17 +234,21 @@ func (e *errand) Ended(o policy.Outcome) {
 
 // cancel gives the attempt up.
 func (e *errand) cancel() {
-	e.running.Cancel()
-	e.running = nil
+	if e.started {
+		e.running.Cancel()
+		e.running = nil
+	}
 	e.finish()
 }
 
 func (e *errand) finish() {
 	e.over = true
-	e.call.open--
 	delete(e.host.errands, e)
 	e.host.runner.loop.Release()
 	close(e.done)
-	e.call.end()
+	if e.started {
+		e.call.open--
+		e.call.end()
+	}
 	e.host.rest()
 }

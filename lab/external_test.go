@@ -25,20 +25,25 @@ func sandwich(t *testing.T, text string, service func(dependency string) http.Ha
 	dependency := freeAddress(t)
 	server := httptest.NewServer(service("http://" + dependency))
 	defer server.Close()
+	result, _, err := Run(context.Background(), sandwichStudy(t, dependency, server.URL, text), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func sandwichStudy(t *testing.T, dependency, service, text string) *study.Study {
+	t.Helper()
 	s, err := study.Read("-", study.Options{Stdin: strings.NewReader(fmt.Sprintf(`study: sandwich
 clock: real
 load: {rate: 100/s}
 serve: {primary: %q}
 compositions: {mine: [{external: {url: %q}}]}
-%s`, dependency, server.URL, text)), Measure: CheckName})
+%s`, dependency, service, text)), Measure: CheckName})
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, _, err := Run(context.Background(), s, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return s
 }
 
 // freeAddress is one on which nothing listens. Each has a host of its own on
@@ -218,6 +223,85 @@ phases: [{name: all, for: 800ms, load: {rate: 20/s}}]
 	behind.Wait()
 	isNote(t, r, GuestNote{Composition: "mine", Guest: measure.Guest{Late: 1, Unserved: 16, Unheard: 15}})
 	isAttempts(t, r, 16, 16)
+}
+
+// TestSandwichNeverStops: a service that goes on calling for ever does not keep a
+// run from ending, whether its calls are quick or not.
+func TestSandwichNeverStops(t *testing.T) {
+	for _, latency := range []string{"200us", "90ms"} {
+		t.Run(latency, func(t *testing.T) {
+			t.Parallel()
+			over := make(chan struct{})
+			var pollers sync.WaitGroup
+			r := sandwich(t, `dependencies: {primary: {latency: `+latency+`}}
+horizon: 100ms
+phases: [{name: all, for: 200ms}]
+`, func(dependency string) http.Handler {
+				return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					pollers.Go(func() {
+						for {
+							callOnce(r, dependency, time.Second, target.RequestHeader)
+							select {
+							case <-over:
+								return
+							default:
+							}
+						}
+					})
+				})
+			})
+			close(over)
+			pollers.Wait()
+			if c := r.Compositions[0]; c.Whole.Offered != 20 || c.Guest == nil || c.Guest.Late == 0 && c.Guest.CutOff == 0 {
+				t.Errorf("%d offered, %+v", c.Whole.Offered, c.Guest)
+			}
+		})
+	}
+}
+
+// TestSandwichPanic: a fault of brunt's own on the loop is told, although a service
+// waits for an answer meanwhile.
+func TestSandwichPanic(t *testing.T) {
+	dependency := freeAddress(t)
+	server := httptest.NewServer(calling(1, time.Hour, target.RequestHeader)("http://" + dependency))
+	s := sandwichStudy(t, dependency, server.URL, `dependencies: {primary: {hang: true}}
+phases: [{name: all, for: 10s}]
+`)
+	_, _, err := Run(t.Context(), s, Options{Progress: func(p Progress) {
+		if p.At > 0 {
+			panic("the bomb")
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "brunt has a fault of its own, please report it: the bomb") {
+		t.Errorf("it ended with %v", err)
+	}
+	server.CloseClientConnections()
+	server.Close()
+}
+
+// TestSandwichKilled: attempts that belong to no request are no trouble for the
+// report of a run that did not come to its end, and what is told at an end only is
+// not 0 there.
+func TestSandwichKilled(t *testing.T) {
+	dependency, dir := freeAddress(t), t.TempDir()
+	server := httptest.NewServer(calling(2, time.Second)("http://" + dependency))
+	defer server.Close()
+	text := fmt.Sprintf("study: sandwich\nclock: real\nload: {rate: 100/s}\nserve: {primary: %q}\ncompositions: {mine: [{external: {url: %q}}]}\n%s", dependency, server.URL, failing)
+	_, ran := ranInto(t, dir, text)
+	f, r, _, err := OpenKilled(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got, want := r.Compositions[0].Whole, ran.Compositions[0].Whole; got.Offered != want.Offered || got.Errored != want.Errored {
+		t.Errorf("%d requests, %d errored, expected %d and %d", got.Offered, got.Errored, want.Offered, want.Errored)
+	}
+	if n, err := Find(&ran.Compositions[0], nil, "guest.unserved"); err != nil || n.Refusal == "" {
+		t.Errorf("guest.unserved where attempts are nobody's: %+v, %v", n, err)
+	}
+	if n, err := Find(&measure.Composition{}, nil, "guest.late"); err != nil || n.Refusal == "" {
+		t.Errorf("guest.late that nobody told: %+v, %v", n, err)
+	}
 }
 
 // TestSandwichNoService: a service that is not there, and an address that is taken,

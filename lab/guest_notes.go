@@ -23,7 +23,10 @@ const notDeterministic = "a client in it is Go code that is not brunt's: it may 
 
 // guestCounts gathers what the events of a guest tell of. Other rows it lets
 // pass.
-type guestCounts measure.Guest
+type guestCounts struct {
+	measure.Guest
+	told bool // a run tells at its end, and so not all do
+}
 
 func newGuestCounts(s *study.Study, composition string) *guestCounts {
 	if !s.HasGuest(composition) {
@@ -43,8 +46,9 @@ func (g *guestCounts) Event(e *record.Event) {
 	if e.What != record.WhatGuest {
 		return
 	}
-	if n := guestCount((*measure.Guest)(g), e.State); n != nil {
+	if n := guestCount(&g.Guest, e.State); n != nil {
 		*n += e.Value
+		g.told = true
 	}
 }
 
@@ -67,15 +71,18 @@ func guestNotes(s *study.Study, outcomes []outcome) (list []GuestNote) {
 		if !s.HasGuest(name) {
 			continue
 		}
-		sum := GuestNote{Composition: name}
+		sum, told := GuestNote{Composition: name}, false
 		for k := i; k < len(outcomes); k += s.Compositions.Len() {
 			if g := outcomes[k].composition.Guest; g != nil {
+				told = true
 				for _, state := range guestStates {
 					*guestCount(&sum.Guest, state) += *guestCount(g, state)
 				}
 			}
 		}
-		list = append(list, sum)
+		if told {
+			list = append(list, sum)
+		}
 	}
 	return list
 }
@@ -89,7 +96,11 @@ func (f *finder) guests() {
 		}
 		f.add("Not reproducible, as they run in a bubble of time: %s. %s.", and(names), strings.ToUpper(notDeterministic[:1])+notDeterministic[1:])
 	}
-	for _, g := range f.result.Guests {
+	for _, c := range f.result.Compositions { // of the first repeat, as all sentences
+		if c.Guest == nil {
+			continue
+		}
+		g := GuestNote{c.Name, *c.Guest}
 		external := f.study.External(g.Composition) != nil
 		if g.Unattributed > 0 {
 			lost := "as their contexts had lost it"

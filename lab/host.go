@@ -32,8 +32,9 @@ type host struct {
 	note    GuestNote            // what rows do not say
 
 	cut, late clock.Timer
-	cutting   bool // on the real clock: cut is set
-	over      bool // nothing is waited for any more
+	cutting   bool          // on the real clock: cut is set
+	last      time.Duration // on the real clock: when everything is cut off; 0 before the first cut
+	over      bool          // nothing is waited for any more
 
 	mu     sync.Mutex
 	failed error // guarded by mu: the first failure
@@ -83,6 +84,7 @@ func (h *host) rest() {
 	case h.live == 0 && len(h.errands) == 0:
 		r.loop.Cancel(h.cut)
 		r.loop.Cancel(h.late)
+		h.cutting = false
 	case !h.bubble && !h.cutting && h.out == 0:
 		h.cutting = true
 		h.cut = r.loop.After(r.horizon, clock.Func(h.cutAll))
@@ -92,9 +94,16 @@ func (h *host) rest() {
 }
 
 // cutAll ends attempts that nobody has cancelled. On the real clock those go on
-// that have not been open for a horizon yet.
+// that have not been open for a horizon yet, but for a horizon at most: a client
+// that never stops calling is not listened to then.
 func (h *host) cutAll() {
 	now, wait := h.runner.loop.Now(), time.Duration(0)
+	if h.last == 0 {
+		h.last = now + h.runner.horizon
+	}
+	if !h.bubble && now >= h.last {
+		h.over = true
+	}
 	for e := range h.errands {
 		if left := e.since + h.runner.horizon - now; left > 0 && !h.bubble && !h.over {
 			wait = max(wait, left)
@@ -104,9 +113,11 @@ func (h *host) cutAll() {
 		e.reply.Err = ErrOver
 		e.cancel()
 	}
-	if wait > 0 {
-		h.cut = h.runner.loop.After(wait, clock.Func(h.cutAll))
-		return
+	if !h.bubble && !h.over {
+		if wait == 0 {
+			wait = h.runner.horizon
+		}
+		h.cut = h.runner.loop.At(min(now+wait, h.last), clock.Work, clock.Func(h.cutAll))
 	}
 	h.rest()
 }

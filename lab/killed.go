@@ -84,8 +84,7 @@ func (f *Folder) openKilled() (*Result, *Environment, error) {
 		return nil, nil, err
 	}
 	r := newResult(s, of.Instrument)
-	r.Aborted, r.Killed, r.Kill, r.Calibration = true, true, b.kill(), of.Calibration
-	r.Kill.Why = env.Failure
+	r.Aborted, r.Killed, r.Kill, r.Calibration = true, true, b.kill(env.Failure), of.Calibration
 	r.TiesReason = "the run " + r.Kill.How()
 	return r, env, r.conclude(s, outcomes, nil)
 }
@@ -95,13 +94,17 @@ type brokenOff struct {
 	study    *study.Study
 	jobs     []job
 	rows     *spool.Reader
-	last     int // the last job that began
+	last     int           // the last job that began
+	stopped  time.Duration // when its arrivals were stopped; record.Never when they were not
 	censored int64
 }
 
-func (b *brokenOff) kill() *Kill {
+func (b *brokenOff) kill(why string) *Kill {
 	at := max(b.rows.Reached(b.last), 0)
-	return &Kill{Composition: b.jobs[b.last].key, At: measure.Millis(at), Censored: b.censored, Torn: b.rows.Torn()}
+	if why != "" && b.stopped != record.Never { // what came behind that was the drain
+		at = min(at, b.stopped)
+	}
+	return &Kill{Why: why, Composition: b.jobs[b.last].key, At: measure.Millis(at), Censored: b.censored, Torn: b.rows.Torn()}
 }
 
 // measure measures what is known, and writes it to the row files.
@@ -150,7 +153,7 @@ func (b *brokenOff) feed(i int, sink record.Sink) error {
 		}
 		return nil
 	}
-	known := &lookThrough{came: math.MaxInt64}
+	known := &lookThrough{came: math.MaxInt64, stopped: record.Never}
 	if err := b.rows.Feed(i, known); err != nil {
 		return err
 	}
@@ -173,6 +176,9 @@ func (b *brokenOff) feed(i int, sink record.Sink) error {
 		index++
 	}
 	b.censored += cut
+	if i == b.last {
+		b.stopped = known.stopped
+	}
 	if !known.ended && known.came == math.MaxInt64 {
 		sink.Event(&record.Event{At: reached, What: record.WhatAborted, Value: index, Caller: -1})
 	}
@@ -186,6 +192,7 @@ type lookThrough struct {
 	rows     []bool
 	attempts []int32
 	came     int64
+	stopped  time.Duration
 	ended    bool
 }
 
@@ -195,6 +202,9 @@ func (l *lookThrough) Request(r *record.Request) {
 }
 
 func (l *lookThrough) Attempt(a *record.Attempt) {
+	if a.Request < 0 { // a stranger's
+		return
+	}
 	l.attempts = reach(l.attempts, a.Request)
 	l.attempts[a.Request]++
 }
@@ -202,7 +212,7 @@ func (l *lookThrough) Attempt(a *record.Attempt) {
 func (l *lookThrough) Event(e *record.Event) {
 	switch e.What {
 	case record.WhatAborted:
-		l.came = e.Value
+		l.came, l.stopped = e.Value, e.At
 	case record.WhatActive: // what a run tells last
 		l.ended = true
 	}

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,5 +72,20 @@ func TestNeverWellAgain(t *testing.T) {
 	all := strings.Join(r.Findings, "\n")
 	if strings.Contains(all, "were well again") || !strings.Contains(all, "were not well again in recovery") {
 		t.Errorf("the findings:\n%s", all)
+	}
+}
+
+// After the first error nothing more is begun.
+func TestEachStopsAfterAnError(t *testing.T) {
+	var called []int
+	err := each(5, 1, func(i int) error {
+		called = append(called, i)
+		if i == 1 {
+			panic("two")
+		}
+		return nil
+	})
+	if !slices.Equal(called, []int{0, 1}) || err == nil || !strings.Contains(err.Error(), "two") {
+		t.Errorf("%v, called for %v", err, called)
 	}
 }

@@ -71,7 +71,7 @@ var wholeNumbers = map[string]func(*measure.Composition) Number{
 	"wasted_share":       ofStability(func(s *measure.Stability) Number { return fraction(s.WastedShare, s.WastedShareReason) }),
 	"guest.unattributed": ofGuest(func(g *measure.Guest) int64 { return g.Unattributed }),
 	"guest.late":         ofGuest(func(g *measure.Guest) int64 { return g.Late }),
-	"guest.unserved":     ofGuest(func(g *measure.Guest) int64 { return g.Unserved }),
+	"guest.unserved":     guestUnserved,
 	"guest.unheard":      ofGuest(func(g *measure.Guest) int64 { return g.Unheard }),
 	"guest.cut_off":      ofGuest(func(g *measure.Guest) int64 { return g.CutOff }),
 	"opens":              opens,
@@ -79,10 +79,20 @@ var wholeNumbers = map[string]func(*measure.Composition) Number{
 	"time_to_open":       timeToOpen,
 }
 
+// guestUnserved is refused where attempts are nobody's: they may be of those
+// requests.
+func guestUnserved(c *measure.Composition) Number {
+	n := ofGuest(func(g *measure.Guest) int64 { return g.Unserved })(c)
+	if n.Refusal == "" && c.Guest.Unattributed > 0 {
+		return Number{Refusal: fmt.Sprintf("not known: %s attempts belong to no request, and may be of those that seem to have none", thousands(c.Guest.Unattributed))}
+	}
+	return n
+}
+
 func ofGuest(number func(*measure.Guest) int64) func(*measure.Composition) Number {
 	return func(c *measure.Composition) Number {
 		if c.Guest == nil {
-			return Number{Refusal: "the composition is brunt's own: it ends in no client or service of the user's"}
+			return Number{Refusal: "not counted: the composition ends in no client or service of the user's, or its run did not come to its end"}
 		}
 		return count(number(c.Guest))
 	}

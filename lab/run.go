@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"brunt/clock"
@@ -100,6 +101,9 @@ func Run(ctx context.Context, s *study.Study, o Options) (_ *Result, _ *Environm
 			kept := rows.composition(i)
 			defer kept.file.Close()
 			m, told = append(record.Sinks{m}, kept.Sinks...), kept.hears(progress)
+			if kept.spool != nil && i > 0 { // so that what breaks off before it begins is known for the one that did
+				kept.spool.Reach(0)
+			}
 		}
 		err := runJob(ctx, all, i, m, rows != nil, told, machine, ground)
 		env.Compositions[i] = Wall{all[i].key, sinceMillis(begun)}
@@ -217,7 +221,9 @@ func measureAll(s *study.Study, all []job, workers int, closely bool, feed func(
 		if err != nil {
 			return fmt.Errorf("composition %s: %w", all[i].key, err)
 		}
-		c.Guest = (*measure.Guest)(guest)
+		if guest != nil && guest.told {
+			c.Guest = &guest.Guest
+		}
 		outcomes[i].composition = c
 		return nil
 	})
@@ -233,15 +239,22 @@ func workers(s *study.Study) int {
 }
 
 // each calls f for 0 to n-1, in order, at most so many at a time, and returns
-// the first error by position. A panic becomes an error.
+// the first error by position. After an error it calls f for no more. A panic
+// becomes an error.
 func each(n, workers int, f func(int) error) error {
 	errs := make([]error, n)
 	next := make(chan int)
 	var wg sync.WaitGroup
+	var failed atomic.Bool
 	for range min(n, workers) {
 		wg.Go(func() {
 			for i := range next {
-				errs[i] = guarded(i, f)
+				if failed.Load() {
+					continue
+				}
+				if errs[i] = guarded(i, f); errs[i] != nil {
+					failed.Store(true)
+				}
 			}
 		})
 	}
@@ -292,6 +305,13 @@ func runJob(ctx context.Context, all []job, i int, sink record.Sink, events bool
 	}
 	stand, err := ground.stand(ctx, all[i].key, name, s.Seed)
 	if err != nil {
+		interrupted := ctx.Err() != nil && errors.Is(err, context.Canceled)
+		if interrupted || i > 0 { // of a run of which nothing began nothing is kept
+			sink.Event(&record.Event{What: record.WhatAborted, Caller: -1})
+		}
+		if interrupted {
+			return nil
+		}
 		return fmt.Errorf("composition %s: %w", all[i].key, err)
 	}
 	defer func() { err = errors.Join(err, stand.close()) }()
@@ -329,8 +349,15 @@ func runReal(ctx context.Context, j *job, schedule *load.Schedule, sink record.S
 	if err != nil {
 		return err
 	}
+	left := false
+	defer func() {
+		if !left { // by a panic: what waits for the run must not wait for ever
+			_ = leave()
+		}
+	}()
 	site.begin(r)
 	err = runAll(ctx, r, j.name)
+	left = true
 	return errors.Join(err, leave(), site.end())
 }
 
@@ -413,7 +440,7 @@ func (r *Result) conclude(s *study.Study, outcomes []outcome, watched []Gate) er
 		every = append(every, repeat.Compositions...)
 	}
 	r.Replays = replayed(s, outcomes)
-	if r.Guests = guestNotes(s, outcomes); r.Guests != nil {
+	if r.Guests = guestNotes(s, outcomes); s.HasGuests() {
 		r.Irreproducible = notDeterministic
 	}
 	r.Gates = gates(s, every, watched, r.Aborted)

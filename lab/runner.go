@@ -2,6 +2,7 @@ package lab
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"brunt/clock"
@@ -90,14 +91,18 @@ func (r *runner) run(stop <-chan struct{}) {
 		defer close(watched)
 		r.watch(stop, done)
 	}()
+	unwatch := sync.OnceFunc(func() {
+		close(done)
+		<-watched
+	})
+	defer unwatch() // also when something on the loop panics
 	if r.watched() {
 		r.beat()
 	}
 	r.setTimeline()
 	r.arrival.schedule()
 	r.loop.Run()
-	close(done)
-	<-watched
+	unwatch()
 	if r.watched() {
 		r.beat()
 	}

@@ -125,7 +125,11 @@ func (t *numberLines) composition(c *measure.Composition) {
 	if g := c.Guest; g != nil {
 		t.add("guest.unattributed", g.Unattributed, "", "")
 		t.add("guest.late", g.Late, "", "")
-		t.add("guest.unserved", g.Unserved, "", "")
+		if n, err := lab.Find(c, nil, "guest.unserved"); err == nil && n.Refusal != "" {
+			t.add("guest.unserved", nil, "", n.Refusal)
+		} else {
+			t.add("guest.unserved", g.Unserved, "", "")
+		}
 		t.add("guest.unheard", g.Unheard, "", "")
 		t.add("guest.cut_off", g.CutOff, "", "")
 	}

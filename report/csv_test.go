@@ -154,7 +154,7 @@ func TestCSVHasEveryNumberOfTheJSON(t *testing.T) {
 // Measures have the names that expectations and rules know, and the same values.
 func TestCSVSpeaksAsExpectationsDo(t *testing.T) {
 	r := pageStudy(t)
-	r.Compositions[0].Guest = &measure.Guest{Unattributed: 1, Late: 2, Unserved: 3, Unheard: 4, CutOff: 5}
+	r.Compositions[0].Guest = &measure.Guest{Late: 2, Unserved: 3, Unheard: 4, CutOff: 5}
 	if n := strings.Count(csvOf(t, r), ",guest."); n != 5 {
 		t.Errorf("%d numbers of a client that is not brunt's, not 5", n)
 	}

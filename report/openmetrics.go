@@ -128,9 +128,9 @@ var families = []family{
 			addEach(add, "kind", map[string]int64{"unattributed": g.Unattributed, "late": g.Late, "unheard": g.Unheard, "cut_off": g.CutOff})
 		}
 	}},
-	{name: "guest_requests_unserved", counter: true, help: "Requests that a client which is not brunt's says completed, though none of their attempts did.", once: func(add sampler, c *measure.Composition) {
-		if g := c.Guest; g != nil {
-			add(strconv.FormatInt(g.Unserved, 10))
+	{name: "guest_requests_unserved", counter: true, help: "Requests that a client which is not brunt's says completed, though none of their attempts did. Absent, not 0, where attempts belong to no request.", once: func(add sampler, c *measure.Composition) {
+		if n, err := lab.Find(c, nil, "guest.unserved"); err == nil && n.Refusal == "" {
+			add(float(n.Value))
 		}
 	}},
 	{name: "requests_in_flight_peak", help: "The most requests in flight at once.", once: func(add sampler, c *measure.Composition) {

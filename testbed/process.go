@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // process is one of the testbed's, and what holds it.
@@ -114,7 +115,12 @@ func (p *process) end(after func(time.Duration) <-chan time.Time) error {
 // clip keeps the end of what a process said.
 func clip(s string) string {
 	const most = 400
-	s = strings.TrimSpace(s)
+	s = strings.TrimSpace(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' {
+			return -1 // a terminal would obey it
+		}
+		return c
+	}, s))
 	if s == "" {
 		return "it said nothing"
 	}

@@ -61,12 +61,13 @@ const (
 // something listens already is an error: it would be taken for the service.
 func StartService(ctx context.Context, c ServiceConfig) (_ *Service, err error) {
 	defer func() {
-		if err != nil {
+		var ended *serviceEnded
+		if err != nil && !errors.As(err, &ended) { // which names it
 			err = fmt.Errorf("the service %s: %w", c.Command[0], err)
 		}
 	}()
 	if Listening(c.Address) {
-		return nil, fmt.Errorf("something listens at %s already: expected the address to be free, as the study starts what listens there", c.Address)
+		return nil, fmt.Errorf("something listens at %s already: expected the address to be free, as the study starts what listens there (a service of an earlier run that has left its process group goes on)", c.Address)
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Log), 0o777); err != nil {
 		return nil, err
@@ -194,7 +195,15 @@ func (s *Service) Err() error {
 	if s.status != nil {
 		how = s.status.Error()
 	}
-	return fmt.Errorf("the service %s has ended by itself (%s): %s", s.config.Command[0], how, s.said())
+	return &serviceEnded{s.config.Command[0], how, s.said()}
+}
+
+// serviceEnded says that a service has ended by itself.
+type serviceEnded struct{ program, how, said string }
+
+// Error implements error.
+func (e *serviceEnded) Error() string {
+	return fmt.Sprintf("the service %s has ended by itself (%s): %s", e.program, e.how, e.said)
 }
 
 func (s *Service) said() string {
