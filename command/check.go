@@ -11,6 +11,7 @@ import (
 
 	"brunt/policy"
 	"brunt/study"
+	"brunt/testbed"
 )
 
 func (c *command) checkCommand() *cobra.Command {
@@ -28,11 +29,24 @@ func (c *command) checkCommand() *cobra.Command {
 			if _, err := c.guests(s); err != nil { // what a library cannot express is told here too
 				return err
 			}
+			c.lookForServices(s)
 			return c.describe(s)
 		},
 	}
 	s.register(cmd.Flags())
 	return cmd
+}
+
+// lookForServices warns of services that a run could not start. They may still be
+// to be built.
+func (c *command) lookForServices(s *study.Study) {
+	for _, name := range s.Compositions.Names() {
+		if e := s.External(name); e != nil && len(e.Command) > 0 {
+			if err := testbed.FindProgram(e.Command, s.Folder()); err != nil {
+				fmt.Fprintf(c.stderr, "warning: composition %s: %v\n", name, err)
+			}
+		}
+	}
 }
 
 // describe prints what a study would do.
