@@ -20,9 +20,9 @@ func (c *command) reportCommand() *cobra.Command {
 		Long: `Make the reports of a run again: from its rows or, when it kept none, from
 result.json. report.md, report.html and result.json are written anew.
 
-A run on the real clock that was killed is reported from the rows that it had
-written by then, a second before its end at the latest. Its result is marked:
-it is aborted, not to be published, and the exit status is 3.`,
+A run on the real clock that was killed, or could not go on, is reported from the
+rows that it had written by then; those of its last second may be missing. Its
+result is marked: it is aborted, not to be published, and the exit status is 3.`,
 		Args:              exactly("FOLDER", "a folder that `brunt run` wrote"),
 		ValidArgsFunction: completeFolder,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -23,7 +23,7 @@ import (
 type Kill struct {
 	Why         string         `json:"why,omitempty"` // it could not go on; "" for one that was killed
 	Composition string         `json:"composition"`   // that was on; with @SEED behind it in a repeat
-	At          measure.Millis `json:"at_ms"`         // the last instant known of it
+	At          measure.Millis `json:"at_ms"`         // the last instant known of it; of a run that could not go on, when arrivals were stopped
 	Censored    int64          `json:"censored"`      // requests without an outcome by then, censored at that instant
 	Torn        int64          `json:"torn_bytes"`    // at the end of the spool, of rows that were being written
 }
