@@ -85,7 +85,7 @@ func (s *Study) checkInjected(p check.Problems) {
 		if f.BlackHole > 0 {
 			p.Add("inject", f.Inject.Kind, "stands beside black_hole: expected the one or the other")
 		} else if f.Inject.Kind == fault.BlackHole {
-			p.Add("inject.kind", f.Inject.Kind, "is written as black_hole: 120s")
+			p.Add("inject.kind", f.Inject.Kind, "is written in the place of inject: fault: {black_hole: 120s}")
 		}
 	}
 	if f.FrontLog != "" && s.Testbed != nil {

@@ -43,7 +43,7 @@ func TestCheckTargets(t *testing.T) {
 		{"a fault of a replica", bed + "fault: {phase: fault, inject: {kind: kill}, victim: {name: a}}", ""},
 		{"a fault of nobody", bed + "fault: {phase: fault, inject: {kind: kill}, victim: {name: c}}", `stdin:10:60: fault.victim.name: unknown replica "c": did you mean "a"?`},
 		{"a fault that does not end", bed + "fault: {phase: fault, inject: {kind: freeze}}", "stdin:10:31: fault.inject.for: missing: expected how long the fault lasts"},
-		{"a black hole by another name", bed + "fault: {phase: fault, inject: {kind: black_hole, for: 9s}}", "stdin:10:38: fault.inject.kind: black_hole: is written as black_hole: 120s"},
+		{"a black hole by another name", bed + "fault: {phase: fault, inject: {kind: black_hole, for: 9s}}", "stdin:10:38: fault.inject.kind: black_hole: is written in the place of inject: fault: {black_hole: 120s}"},
 		{"two faults", bed + "fault: {phase: fault, inject: {kind: kill}, black_hole: 9s, partition_heals: true}", "stdin:10:31: fault.inject: kill: stands beside black_hole: expected the one or the other"},
 		{"nobody to harm", one + "fault: {phase: fault, inject: {kind: kill}}", "stdin:9:8: fault.victim: missing: expected who it is done to, {name: b, address: 127.0.0.1:8002, pid: 1234}"},
 		{"a process to kill", one + "fault: {phase: fault, inject: {kind: kill}, victim: {name: b, pid: 1}}", "stdin:9:68: fault.victim.pid: 1: expected the process of the victim"},
